@@ -204,13 +204,15 @@ def print_forecast(result: Forecast) -> None:
                 one.text,
                 f"{one.accuracy:.2f}",
                 _interval_text([one.low, one.high]),
-                f"x {one.training_cost:.1f}",
+                one.training_data_text,
+                one.training_time_text,
                 f"x {one.inference_cost}",
             )
             for one in result.advice
         ]
-        columns = ["what", "then", "95 % interval", "training data", "inference"]
+        columns = ["what", "then", "95 % interval", "training data", "training", "inference"]
         console.print(simple_table(f"Price list: to reach {result.question.target:.2f}", columns, listed))
+        console.print(result.ways_to_target, soft_wrap=True)
     for caution in _cautions(result):
         console.print(f"Caution: {caution}", soft_wrap=True)
     notes = result.notes if result.prediction is None else (*result.notes, *result.prediction.notes)

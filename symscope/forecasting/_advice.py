@@ -22,6 +22,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from symscope.errors import DivergedError
+from symscope.forecasting._augmentations import elements_text
 from symscope.forecasting._compressed_training import progress_share
 from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._equivariance import INVARIANT
@@ -31,7 +32,7 @@ from symscope.forecasting._neighbours import affordable_operations, nearest_neig
 from symscope.forecasting._pilot import PilotForecast, predict_numbers, unlearned_share
 from symscope.forecasting._price_list import Advice, Change
 from symscope.forecasting._question import Question
-from symscope.forecasting._remedy_trials import Trial, elements_text
+from symscope.forecasting._remedy_trials import Trial
 from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._trained_answer import (
     ScoreTable,
@@ -40,6 +41,7 @@ from symscope.forecasting._trained_answer import (
     class_scores,
     grouped_cells,
 )
+from symscope.forecasting._training_price import TrainingPrice, priced
 from symscope.forecasting._trainings import Trainings
 from symscope.numerics import Progress, partial_progress
 
@@ -152,18 +154,18 @@ class Remedies:
 
     def _augmented(self, trial: Trial, answer: TrainedAnswer) -> list[Advice]:
         """Advice to train on some or all elements of every sample as well."""
-        group, count = self.question.group, trial.elements
-        text = f"Augment: train on {trial.which} of every sample{self._target_too}."
-        first = trial.trainings[0]
-        assert first.asked is not None
+        first, added = trial.trainings[0], trial.added
+        assert first.asked is not None and added is not None  # noqa: PT018
+        text = f"Augment: train on {added.which} of every sample{self._target_too}."
         share = float(first.design.seen.sum() / first.asked.seen.sum())
         evidence = f"{self._tried} on the augmented data."
-        change, correction = Change(elements=count), self._correction(trial, answer)
+        change = Change(elements=added.count, chosen=added.kind)
+        correction = self._correction(trial, answer)
         one = self._row("augment", text, answer.headline, correction, share, 1, evidence, change)
         if not self.invariance:
             return [one]
         rows = [one, self._averaged_too(one, answer, correction)]
-        if count < group.order:
+        if added.count < self.question.group.order:
             return rows
         return [*rows, self._built_in(answer.averaged, correction, evidence[:-1])]
 
@@ -351,23 +353,25 @@ class Remedies:
 
 
 def remedy_rows(
-    remedies: Remedies, trials: list[Trial], progress: Progress | None = None
+    remedies: Remedies, trials: list[Trial], price: TrainingPrice, progress: Progress | None = None
 ) -> Iterator[list[Advice]]:
     """The rows of the price list as they are found: what the pilots show, then a trial at a time.
 
     Args:
         remedies: What they are tried with.
         trials: What needs trainings of its own.
+        price: What whole trainings take.
         progress: Called as `progress(words with the loss, steps done, steps of all trials)`.
     """
     headline = remedies.pilot.headline
     now = remedies.advice(
         "nothing", "Train as you are.", headline.mean, headline.interval, 1.0, 1, "The forecast.", Change()
     )
-    yield [now, *remedies.free()]
+    yield priced([now, *remedies.free()], price)
     steps = [sum(one.plan.steps for one in trial.trainings) for trial in trials]
     for k, trial in enumerate(trials):
-        yield remedies.tried(trial, partial_progress(progress, sum(steps[:k]), sum(steps)))
+        rows = remedies.tried(trial, partial_progress(progress, sum(steps[:k]), sum(steps)))
+        yield priced(rows, price, trial.slower)
 
 
 def _as_table(prediction: TablePrediction, counted: ScoreTable) -> ScoreTable:

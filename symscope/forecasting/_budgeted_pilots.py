@@ -7,15 +7,17 @@ from functools import partial
 from typing import final
 
 from symscope.errors import DivergedError, InputError
+from symscope.forecasting._augmentations import augmentations
 from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._design_trainer import ASKED, DesignTrainer
 from symscope.forecasting._designs import Design, interleaved_designs, true_designs
-from symscope.forecasting._first_estimate import fewer_points, seconds_text
+from symscope.forecasting._first_estimate import fewer_points
 from symscope.forecasting._options import SHORT_KERNEL_SHARE, ForecastOptions
-from symscope.forecasting._pilot_plan import ENOUGH, PilotPlan, pilot_plan, smallest_budget
+from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
 from symscope.forecasting._question import Question
-from symscope.forecasting._remedy_trials import FIRST_REMEDIES, augmentations, trial_count
+from symscope.forecasting._remedy_trials import FIRST_REMEDIES, trial_counts
 from symscope.forecasting._sample_split import ForecastSamples
+from symscope.forecasting._task_wording import seconds_text
 from symscope.forecasting._trainings import Trainings
 from symscope.training import StepPlan
 
@@ -23,6 +25,8 @@ START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
 LONG_STEP = 1.0  # seconds of a whole step from which on it is not timed itself but from small batches
 FITTED_SHARE = 0.1  # of the time, at most, for fitting last layers: to fewer points where it is short
 ASKED_SHARE = 0.2  # of the time, at most, for asking pilots and remedies: the rest trains them
+PLENTY_ASKED = 200  # points of a class: an accuracy of a half is known to 0.035
+PLENTY_SHARE = 0.05  # of the time, at most, for asking more points than that
 
 
 def budgeted_pilots(
@@ -34,10 +38,10 @@ def budgeted_pilots(
     trainings: Trainings,
     spent: float = 0.0,
 ) -> tuple[DesignTrainer, PilotPlan | None, float]:
-    """The pilot trainings that the rest of the budget allows, with all remedies, the first, or none.
+    """The pilot trainings that the rest of the budget allows, with all remedies, most, the first, or none.
 
-    All of them, and a shorter pilot beside the longer one, are trained only where the longer one still gets a
-    quarter of a whole training.
+    More than the first, and a shorter pilot beside the longer one, are trained only where the longer one
+    still gets a quarter of a whole training, as often as pays.
 
     Args:
         question: Action and coverage.
@@ -49,22 +53,23 @@ def budgeted_pilots(
         spent: Seconds of the budget that are over.
 
     Returns:
-        The trainer, which asks about fewer points where asking would take more than a fifth of the time;
-        the plan, None where not even the shortest pilots fit; and the seconds that it leaves.
+        The trainer, which asks about fewer points where asking would take much of the time; the plan, None
+        where not even the shortest pilots fit; and the seconds that it leaves.
     """
     times = measured_times(question, trainer, plan, trainings)
     # what took longer than it was meant to leaves pilots half of what they were meant to have
     rest = max(options.seconds - spent, _share(options) * options.seconds / 2)
     allowed = max(0.0, rest - (START_SECONDS if times.at_once > 1 else 0))
-    possible, curve = trial_count(question, trainer, augment), needs_curve(trainer.samples)
+    possible, curve = trial_counts(question, trainer, augment), needs_curve(trainer.samples)
     first = FIRST_REMEDIES
     if not curve:  # one that needs no shorter pilot beside it
         first = min(first, len(augmentations(question, True))) if augment else 0
     chosen: tuple[DesignTrainer, PilotPlan | None] = (trainer, None)
-    for several, remedies in ((True, possible), (curve, min(first, possible)), (curve, 0)):
+    few = ((curve, min(first, possible[-1])), (curve, 0))
+    for several, remedies in (*((True, count) for count in possible), *few):
         asking, pilots = times.affordable(trainer, allowed, several, remedies)
-        enough = remedies < possible or not remedies or pilots is None
-        if pilots is not None and (enough or pilots.lengths[-1] >= pilots.full // ENOUGH):
+        enough = remedies < possible[-1] or not remedies
+        if pilots is not None and (enough or pilots.suffices):
             chosen = (asking, pilots)
             break
     return *chosen, allowed - (0.0 if chosen[1] is None else chosen[1].seconds)
@@ -104,7 +109,7 @@ class PilotTimes:
     ) -> tuple[DesignTrainer, PilotPlan | None]:
         """A trainer that is quick to ask, and the pilots that fit so many seconds with so many remedies."""
         answers = (1 + several + remedies) * self.designs / self.at_once
-        trainer = quick_to_ask(trainer, self.design, ASKED_SHARE * allowed / (answers * self.asking))
+        trainer = quick_to_ask(trainer, self.design, allowed / (answers * self.asking))
         share = min(1.0, FITTED_SHARE * allowed / (answers * max(self.fitting, 1e-6)))
         after = self.asking * trainer.asked_points(self.design) + share * self.fitting
         pilots = pilot_plan(
@@ -160,9 +165,17 @@ def needs_curve(samples: ForecastSamples) -> bool:
 
 
 def quick_to_ask(trainer: DesignTrainer, design: Design, points: float) -> DesignTrainer:
-    """The trainer that asks about so many points in all, or about the fewest."""
+    """The trainer that asks about as many points as take a small share of the time, or about the fewest.
+
+    Args:
+        trainer: Network, samples and device.
+        design: What is asked.
+        points: Points that asking about would take all of the time.
+    """
     asking = [replace(trainer, asked=most) for most in ASKED]
-    return next((one for one in asking if one.asked_points(design) <= points), asking[-1])
+    shares = [ASKED_SHARE if most <= PLENTY_ASKED else PLENTY_SHARE for most in ASKED]
+    rows = zip(asking, shares, strict=True)
+    return next((one for one, share in rows if one.asked_points(design) <= share * points), asking[-1])
 
 
 def step_times(

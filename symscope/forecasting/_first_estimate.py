@@ -16,6 +16,7 @@ from symscope.forecasting._kernel_choice import tangent_kernel
 from symscope.forecasting._options import KERNEL_SHARE, SHORT_KERNEL_SHARE, ForecastOptions, TrainingOptions
 from symscope.forecasting._pilot_plan import fewest_steps, smallest_budget
 from symscope.forecasting._question import Question
+from symscope.forecasting._task_wording import seconds_text
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel, arrange_inputs
 from symscope.user_code import user_errors
@@ -132,15 +133,3 @@ def fewer_points(question: Question, share: float) -> str:
         return ""
     points = max(1, int(question.shape[-2] * share))
     return f"at most {points:,} of the {question.shape[-2]:,} points of each sample"
-
-
-def seconds_text(seconds: float) -> str:
-    """Seconds with two digits, without an exponent.
-
-    >>> seconds_text(0.123), seconds_text(9.99), seconds_text(684.2), seconds_text(12345.0)
-    ('0.12 s', '10 s', '690 s', '13,000 s')
-    """
-    if seconds < 10:
-        return f"{seconds:.2g} s"
-    unit = 10 ** (len(str(int(seconds))) - 2)
-    return f"{-(-seconds // unit) * unit:,.0f} s"  # rounded up: it has to do

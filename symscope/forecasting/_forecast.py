@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, final
 
 import torch
@@ -35,10 +37,11 @@ from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, p
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._price_list import Advice, rank_advice
 from symscope.forecasting._question import Question, as_question
-from symscope.forecasting._remedy_trials import remedy_trials, trial_count
+from symscope.forecasting._remedy_trials import remedy_trials, trial_counts
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._suited_remedies import SuitedRemedies, suited_remedies
+from symscope.forecasting._training_price import TrainingPrice
 from symscope.forecasting._training_task import Training, tensor_digest
 from symscope.forecasting._trainings import Trainings, open_trainings
 from symscope.networks import UserModel, user_model
@@ -248,7 +251,14 @@ def _growing_forecast(
     yield result
     if pilots is not None:
         later = check_trainings(whole_asked, question, training, plan, options.seed) if train else []
-        for grown in _with_pilots(result, trainer, pilots, suited, say, trainings, later, spare):
+        price = TrainingPrice(
+            partial(training.plan, module),
+            int(designs[0].seen.sum()),
+            4 * math.prod(question.shape),  # trained in single precision
+            pilots.step_seconds,
+            pilots.step,
+        )
+        for grown in _with_pilots(result, trainer, pilots, price, suited, say, trainings, later, spare):
             result = grown
             yield result
     elif options.method != "kernel":
@@ -288,6 +298,7 @@ def _with_pilots(
     result: Forecast,
     trainer: DesignTrainer,
     pilots: PilotPlan,
+    price: TrainingPrice,
     suited: SuitedRemedies,
     say: Progress,
     trainings: Trainings,
@@ -334,7 +345,7 @@ def _with_pilots(
             + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
         )
         result = replace(result, notes=(*result.notes, note))
-    possible = trial_count(question, trainer, suited.augment)
+    possible = trial_counts(question, trainer, suited.augment)[0]
     if pilots.remedies < possible:
         some = f"at most {pilots.remedies} of {possible}" if pilots.remedies else "no"
         note = (
@@ -347,7 +358,7 @@ def _with_pilots(
     counted = partial_progress(say, own, total)
     rows: list[Advice] = []
     remedies = Remedies(question, trainer, pilot, seed, suited.invariance, trainings)
-    for found in remedy_rows(remedies, trials, counted):
+    for found in remedy_rows(remedies, trials, price, counted):
         rows += found
         single = [one for one in rows if one.kind != "combined"]
         result = replace(

@@ -52,6 +52,7 @@ def forecast_data(forecast: Forecast) -> dict[str, Any]:
         "cautions": list(forecast.cautions),
         "notes": list(forecast.notes),
         "advice": [asdict(one) for one in forecast.advice],
+        "ways_to_target": forecast.ways_to_target,
         "combinations": [asdict(one) for one in forecast.combinations],
         "seconds": forecast.seconds,
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from symscope.forecasting._forecast_page import REACHED, advice_table
 from symscope.forecasting._result import Forecast
-from symscope.report import Block, JudgedClaim, Note, Table, fragment
+from symscope.report import Block, JudgedClaim, Note, Table, Text, fragment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,4 +57,5 @@ def forecast_fragment(result: Forecast) -> str:
     cautions = [*filter(None, [result.training_failure]), *result.cautions, *result.notes]
     verdict = JudgedClaim(result.verdict, *REACHED[result.answer])
     blocks: list[Block] = [verdict, *map(Note, cautions), table]
-    return fragment([*blocks, advice_table(result)] if result.advice else blocks)
+    priced: list[Block] = [Text(result.ways_to_target), advice_table(result)] if result.advice else []
+    return fragment([*blocks, *priced])

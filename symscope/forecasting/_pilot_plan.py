@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from symscope.forecasting._compressed_training import StepCost, compressed_plan, progress_share
@@ -36,6 +36,7 @@ class PilotPlan:
         step: What steps cost by their batch.
         points: Points of the training data that the last layer of each pilot may be fitted to; 0 where it
             stays as it was trained.
+        step_seconds: Seconds of a step of the whole training.
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
@@ -54,6 +55,7 @@ class PilotPlan:
     seconds: float
     step: StepCost
     points: int = 0
+    step_seconds: float = field(default=0.0, repr=False)
 
     @property
     def full(self) -> int:
@@ -131,6 +133,12 @@ class PilotPlan:
         return progress_share(self.whole, self.plain(self.lengths[-1]))
 
     @property
+    def suffices(self) -> bool:
+        """Whether more time is better spent on remedies: a quarter of a whole training, as often as pays."""
+        often = 1 if self.replaced == 1 else most_repeats(self.replaced)
+        return self.lengths[-1] >= self.full // ENOUGH and self.repeats >= often
+
+    @property
     def steps(self) -> int:
         """Cost of all trainings of the network as it is, in steps of a whole one."""
         return (sum(self.lengths[:-1]) + self.lengths[-1] * self.repeats) * self.designs
@@ -195,8 +203,7 @@ def pilot_plan(
             for many, few in _shares(repeats * designs, short, at_once)
         )
 
-    # of many up to a third of what it replaces, more would be no forecast; of one whole ones, if time is left
-    most, enough = (REPEATS, full) if replaced == 1 else (min(REPEATS, replaced // 3), full // ENOUGH)
+    most, enough = (REPEATS, full) if replaced == 1 else (most_repeats(replaced), full // ENOUGH)
     again = (count for count in range(most, 1, -1) if longest(count) >= enough)
     repeats = next(again, 1)
     step = step or StepCost()
@@ -206,7 +213,17 @@ def pilot_plan(
     tried = max(1, longer // RATIO)
     seconds = _spent((tried, longer), repeats * designs, short, asked_steps, at_once) * step_seconds
     lengths = (tried, longer) if several else (longer,)
-    return PilotPlan(lengths, repeats, designs, whole, replaced, tried, remedies, seconds, step, points)
+    planned = (lengths, repeats, designs, whole, replaced, tried, remedies, seconds, step, points)
+    return PilotPlan(*planned, step_seconds)
+
+
+def most_repeats(replaced: int) -> int:
+    """Longer trainings at most in the place of many: up to a third of those, more would be no forecast.
+
+    >>> most_repeats(2), most_repeats(7), most_repeats(10)
+    (1, 2, 3)
+    """
+    return max(1, min(REPEATS, replaced // 3))
 
 
 def fewest_steps(whole: StepPlan, step: StepCost) -> int:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
+
+from symscope.forecasting._task_wording import seconds_text
+from symscope.numerics import byte_text
 
 # the order of equally good ones: the least work first
 EASE = ("nothing", "average", "augment", "samples", "build in", "architecture")
@@ -17,12 +22,14 @@ class Change:
     Attributes:
         samples: Samples of each class, as a multiple of today's.
         elements: Elements in which the training data holds every sample; 0 as today.
+        chosen: Which these are: "spread" evenly, "drawn" for each sample, or a "range" about upright.
         remedy: "none", "average", "build in", the name of another architecture, or that with ", averaged".
     """
 
     samples: int = 1
     elements: int = 0
     remedy: str = "none"
+    chosen: str = "spread"
 
 
 @final
@@ -41,6 +48,8 @@ class Advice:
         inference_cost: Forward passes for one answer.
         evidence: How the number was found.
         change: The same for programs.
+        training_seconds: Seconds of a whole training on this machine, about.
+        data_bytes: Bytes of its data.
     """
 
     kind: str
@@ -53,6 +62,27 @@ class Advice:
     inference_cost: int
     evidence: str
     change: Change = Change()
+    training_seconds: float = math.nan
+    data_bytes: int = 0
+
+    @property
+    def training_data_text(self) -> str:
+        """The training data over today's, and in bytes.
+
+        >>> Advice("samples", "", 0.9, 0.8, 1.0, 0.1, 2.0, 1, "", data_bytes=25_088_000).training_data_text
+        'x 2.0, 25 MB'
+        """
+        size = f", {byte_text(float(f'{self.data_bytes:.2g}'))}" if self.data_bytes else ""
+        return f"x {self.training_cost:.1f}{size}"
+
+    @property
+    def training_time_text(self) -> str:
+        """How long a whole training takes, about; a dash where nothing was timed.
+
+        >>> Advice("samples", "", 0.9, 0.8, 1.0, 0.1, 2.0, 1, "", training_seconds=41.2).training_time_text
+        '42 s'
+        """
+        return "–" if math.isnan(self.training_seconds) else seconds_text(self.training_seconds)
 
 
 def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
@@ -73,3 +103,27 @@ def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
             ),
         )
     )
+
+
+def cheapest_ways(advice: Sequence[Advice], combinations: Sequence[Advice], target: float) -> str:
+    """The ways to a target in one sentence; two changes at a time where none reaches it alone.
+
+    Args:
+        advice: Single changes, ranked.
+        combinations: Two changes at a time.
+        target: Score to reach.
+
+    >>> cheapest_ways([Advice("augment", "Augment.", 0.95, 0.9, 1.0, 0.4, 2.0, 1, "")], [], 0.9)
+    'To reach 0.90: augment.'
+    """
+    ways = [one for one in advice if one.accuracy >= target]
+    ways = ways or [one for one in combinations if one.accuracy >= target]
+    if any(one.kind == "nothing" for one in ways):
+        return f"Nothing is needed to reach {target:.2f}."
+    if not ways:
+        best = max((*advice, *combinations), key=lambda one: one.accuracy)
+        most = f"the most, {best.accuracy:.3f}: {best.text}"
+        return f"Nothing that was tried is predicted to reach {target:.3f}; {most}"
+    named = [one.text.rstrip(".") for one in ways[:3]]
+    listed = "; or ".join(f"{text[0].lower()}{text[1:]}" for text in named)
+    return f"To reach {target:.2f}: {listed}."

@@ -22,7 +22,7 @@ from symscope.forecasting._kernel_prediction import KernelPrediction
 from symscope.forecasting._options import ForecastOptions
 from symscope.forecasting._pilot import LEARNED, PilotForecast
 from symscope.forecasting._prediction_task import Z_975
-from symscope.forecasting._price_list import Advice
+from symscope.forecasting._price_list import Advice, cheapest_ways
 from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._task_wording import interval_words
@@ -224,6 +224,13 @@ class Forecast:
         if self.pilot is not None and self.pilot.fitted < LEARNED:
             text += "; the pilot has not yet learned what it was shown"
         return text + "."
+
+    @property
+    def ways_to_target(self) -> str:
+        """The cheapest ways to the target in one sentence; empty without a price list."""
+        if not self.advice:
+            return ""
+        return cheapest_ways(self.advice, self.combinations, self.question.target)
 
     @property
     def basis(self) -> str:

@@ -1,4 +1,4 @@
-"""The words for a task, and for intervals of its scores."""
+"""The words for a task, for intervals of its scores, and for seconds."""
 
 from __future__ import annotations
 
@@ -68,3 +68,15 @@ def interval_words(ends: tuple[float, float]) -> str:
     """
     low, high = ("below 0%" if end < 0 else f"{end:.0%}" for end in ends)
     return low if high == "below 0%" else f"{low} to {high}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Seconds with two digits, without an exponent.
+
+    >>> seconds_text(0.123), seconds_text(9.99), seconds_text(684.2), seconds_text(12345.0)
+    ('0.12 s', '10 s', '690 s', '13,000 s')
+    """
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    unit = 10 ** (len(str(int(seconds))) - 2)
+    return f"{-(-seconds // unit) * unit:,.0f} s"  # rounded up: it has to do

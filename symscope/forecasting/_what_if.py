@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from symscope.forecasting._price_list import Advice
 from symscope.forecasting._result import Forecast
 from symscope.report import Choices
 
@@ -22,19 +23,20 @@ def what_if(result: Forecast) -> Choices:
     """The price list as choices; what was not computed together is not among the outcomes."""
     rows = [*result.advice, *result.combinations]
     samples = sorted({row.change.samples for row in rows})
-    elements = sorted({row.change.elements for row in rows})
+    elements = sorted({_elements(row) for row in rows})
     tried = {row.change.remedy for row in rows}
     remedies = [*(name for name in REMEDIES if name in tried), *sorted(tried - set(REMEDIES))]
     outcomes = tuple(
         (
             (
                 samples.index(row.change.samples),
-                elements.index(row.change.elements),
+                elements.index(_elements(row)),
                 remedies.index(row.change.remedy),
             ),
             (row.accuracy, row.low, row.high),
             (
-                ("training data", f"x {row.training_cost:.1f}"),
+                ("training data", row.training_data_text),
+                ("training", row.training_time_text),
                 ("inference", f"x {row.inference_cost}"),
                 ("evidence", row.evidence),
             ),
@@ -44,7 +46,7 @@ def what_if(result: Forecast) -> Choices:
     order = result.question.group.order
     menus = [
         ("Samples", tuple(TIMES[count] for count in samples)),
-        ("Transformations seen", tuple(_seen(count, order) for count in elements)),
+        ("Transformations seen", tuple(_seen(count, chosen, order) for count, chosen in elements)),
         ("Remedy", tuple(_remedy(name, result.question.target_action is not None) for name in remedies)),
     ]
     offered = [k for k, (_, options) in enumerate(menus) if len(options) > 1]
@@ -59,10 +61,16 @@ def what_if(result: Forecast) -> Choices:
     )
 
 
-def _seen(count: int, order: int) -> str:
+def _elements(row: Advice) -> tuple[int, str]:
+    """How many transformations are in the training data besides, and which."""
+    return row.change.elements, row.change.chosen
+
+
+def _seen(count: int, chosen: str, order: int) -> str:
     if count == 0:
         return "as now"
-    return f"all {order}" if count == order else f"{count} of {order}"
+    which = {"spread": "", "drawn": ", drawn", "range": ", within 90°"}[chosen]
+    return f"all {order}" if count == order else f"{count} of {order}{which}"
 
 
 def _remedy(name: str, moved: bool) -> str:

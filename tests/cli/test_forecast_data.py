@@ -87,7 +87,7 @@ def test_pilots_say_what_they_know_of_new_samples_of_known_ones_and_of_what_is_c
     covered = [[value is not None for value in row] for row in result["pilot"]["covered"]["table"]]
     assert covered == [[True, False, False, False], [True] * 4, [True] * 4]
     kinds = [one["kind"] for one in result["advice"]]
-    assert kinds.count("augment") == 2  # all elements, every other one
+    assert kinds.count("augment") == 3  # all elements, every other one, one drawn for each sample
     assert kinds.count("nothing") == kinds.count("average") == 1
 
 

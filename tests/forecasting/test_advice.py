@@ -19,7 +19,6 @@ from symscope.forecasting._compressed_training import StepCost, progress_share
 from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._equivariance import exact_subgroup
 from symscope.forecasting._feature_neighbours import outputs_and_neighbours
-from symscope.forecasting._forecast_page import cheapest
 from symscope.forecasting._learned_forecast import WEIGHTS, correction_features
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._price_list import Advice, Change, rank_advice
@@ -65,7 +64,7 @@ def test_every_remedy_has_a_number_a_price_and_evidence(covered, swept):
     kinds = [one.kind for one in covered.advice]
     tried = set(kinds) - {"architecture"}  # other architectures are tried where there is time
     assert tried == {"nothing", "augment", "average", "samples", "build in"}
-    assert kinds.count("augment") == 2  # all four elements, every other
+    assert kinds.count("augment") == 3  # all four elements, every other, one drawn for each sample
     assert {"nothing", "augment", "average", "build in"} <= {one.kind for one in swept.advice}
     for result in (covered, swept):
         for one in result.advice:
@@ -82,7 +81,7 @@ def test_the_page_offers_every_computed_change_and_no_other(covered):
     choices = what_if(covered)
     [samples, seen, remedy] = [options for _, options in choices.menus]
     assert samples == ("as now", "twice as many", "four times as many")
-    assert seen == ("as now", "2 of 4", "all 4")
+    assert seen == ("as now", "1 of 4, drawn", "2 of 4", "all 4")
     assert remedy[:2] == ("none", "average the outputs at test time")
     assert "build the symmetry in" in remedy
     assert len(choices.outcomes) == len({places for places, _, _ in choices.outcomes})
@@ -91,7 +90,7 @@ def test_the_page_offers_every_computed_change_and_no_other(covered):
     assert sorted(shown.values()) == sorted(row.accuracy for row in rows)
     assert shown[0, 0, 0] == covered.accuracy
     [both] = [one for one in covered.combinations if one.change == Change(elements=4, remedy="average")]
-    assert shown[0, 2, 1] == both.accuracy
+    assert shown[0, 3, 1] == both.accuracy
     assert both.inference_cost == 4
     [built] = [one for one in covered.advice if one.kind == "build in"]
     assert (built.accuracy, built.inference_cost) == (both.accuracy, 1)
@@ -102,12 +101,13 @@ def test_the_page_offers_every_computed_change_and_no_other(covered):
 def test_the_cheapest_way_is_one_change_and_else_two(covered):
     low, high = (replace(one, accuracy=0.1) for one in covered.advice[:2]), covered.combinations[0]
     alone = replace(covered, advice=tuple(low), combinations=(replace(high, accuracy=0.95),))
-    words = cheapest(alone)
+    words = alone.ways_to_target
     assert words.startswith("To reach 0.90: ")
     assert ", and average the outputs over the 4 transformed inputs of test samples." in words
     single = replace(covered.advice[0], accuracy=0.92, text="Do this.", kind="augment")
-    assert cheapest(replace(alone, advice=(single,))) == "To reach 0.90: do this."
-    assert "Nothing that was tried" in cheapest(replace(alone, combinations=()))
+    assert replace(alone, advice=(single,)).ways_to_target == "To reach 0.90: do this."
+    assert "Nothing that was tried" in replace(alone, combinations=()).ways_to_target
+    assert replace(alone, advice=(), combinations=()).ways_to_target == ""
 
 
 def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered):
@@ -307,10 +307,10 @@ def test_a_short_budget_tries_the_first_remedy_and_says_so(monkeypatch):
     monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 1.0)
     monkeypatch.setattr(_remedy_trials, "SLOW", math.inf)
     short, long = (upright_only(steps=600, budget=budget) for budget in (300.0, 3000.0))
-    assert (short.pilot.plan.remedies, long.pilot.plan.remedies) == (1, 5)
+    assert (short.pilot.plan.remedies, long.pilot.plan.remedies) == (1, 6)
     assert {"samples", "architecture"}.isdisjoint(one.kind for one in short.advice)
     assert any("all 4 elements" in one.text for one in short.advice)
-    assert any("time for at most 1 of 5 trainings of remedies" in note for note in short.notes)
+    assert any("time for at most 1 of 6 trainings of remedies" in note for note in short.notes)
     assert not any("trainings of remedies" in note for note in long.notes)
 
 

@@ -10,9 +10,15 @@ import torch
 from torch import nn
 
 from symscope import forecast
+from symscope.data import LabelledData
 from symscope.errors import BudgetError
 from symscope.forecasting import ForecastOptions, TrainingOptions, _first_estimate
-from symscope.forecasting._budgeted_pilots import quick_to_ask
+from symscope.forecasting._budgeted_pilots import (
+    ASKED_SHARE,
+    PLENTY_ASKED,
+    PLENTY_SHARE,
+    quick_to_ask,
+)
 from symscope.forecasting._design_trainer import ASKED, DesignTrainer
 from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._first_estimate import fewest_asked_points, first_estimate, forward_seconds
@@ -106,9 +112,25 @@ def test_what_takes_long_to_ask_is_asked_about_fewer_points():
     [design] = interleaved_designs(samples, question.group)
     few = replace(trainer, asked=25).asked_points(design)
     assert quick_to_ask(trainer, design, 1e9).asked == ASKED[0]
-    assert quick_to_ask(trainer, design, 1.0 * few).asked == 25
-    assert quick_to_ask(trainer, design, few - 1.0).asked == 12
+    assert quick_to_ask(trainer, design, few / ASKED_SHARE).asked == 25
+    assert quick_to_ask(trainer, design, (few - 1) / ASKED_SHARE).asked == 12
     assert quick_to_ask(trainer, design, 0.0).asked == ASKED[-1]
+
+
+def test_more_points_than_tell_enough_are_asked_only_where_that_takes_little():
+    """Half of the clouds have been seen upright only: eleven elements of 40 new samples are missing."""
+    samples = torch.randn(400, 4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    data = LabelledData(samples, torch.arange(2).repeat(200), "clouds", "tests")
+    question = as_question(data, "T points", seen="0: upright")
+    trainer = DesignTrainer(
+        user_model("pointnet", (4, 3), 2), forecast_samples(question, 0), torch.device("cpu")
+    )
+    [design] = interleaved_designs(trainer.samples, question.group)
+    plenty, more = (replace(trainer, asked=count).asked_points(design) for count in (PLENTY_ASKED, 400))
+    assert more > plenty
+    assert quick_to_ask(trainer, design, plenty / ASKED_SHARE).asked == PLENTY_ASKED
+    assert quick_to_ask(trainer, design, more / ASKED_SHARE).asked == PLENTY_ASKED  # not worth a fifth
+    assert quick_to_ask(trainer, design, more / PLENTY_SHARE).asked == 400
 
 
 def _samples():

@@ -70,12 +70,19 @@ def test_partial_ranges_of_continuous_groups():
 
 def test_an_augmentation_may_take_fewer_elements_that_are_spread_evenly():
     space = as_question(samples(7, 3), "SO(3)", seen="0: within 72° of upright")
-    everything, tetrahedral = augmentations(space, True)
-    assert (int(everything.sum()), int(tetrahedral.sum())) == (60, 12)
-    chosen = tetrahedral.nonzero()[:, 0].tolist()
-    assert all(tetrahedral[space.group.multiply(a, b)] for a in chosen for b in chosen)
+    everything, tetrahedral, drawn = augmentations(space, True)
+    assert (everything.count, tetrahedral.count, drawn.count) == (60, 12, 15)
+    chosen = tetrahedral.elements.nonzero()[:, 0].tolist()
+    assert len(chosen) == 12
+    assert all(tetrahedral.elements[space.group.multiply(a, b)] for a in chosen for b in chosen)
     plane = as_question(samples(7, 2), "SO(2)", seen="0: ±30°")
-    assert [int(one.sum()) for one in augmentations(plane, True)] == [16, 8, 4]
+    assert [(one.count, one.kind) for one in augmentations(plane, True)] == [
+        (16, "spread"),
+        (8, "spread"),
+        (4, "spread"),
+        (4, "drawn"),
+        (9, "range"),
+    ]
     assert augmentations(as_question(samples(7, 2), "SO(2)"), True) == []
 
 

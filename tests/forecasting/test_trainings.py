@@ -67,6 +67,9 @@ def asked(**more):
     plain = result.to_dict()
     for part in (plain, plain["pilot"], plain["pilot"]["plan"]):
         part.pop("seconds")
+    plain["pilot"]["plan"].pop("step_seconds")
+    for row in plain["advice"] + plain["combinations"]:
+        row.pop("training_seconds")
     return json.dumps(plain)
 
 

@@ -1,0 +1,64 @@
+"""What a whole training costs on this machine with a remedy: seconds, and bytes of training data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from symscope.forecasting._compressed_training import StepCost
+from symscope.forecasting._price_list import Advice
+from symscope.training import StepPlan
+
+
+@final
+@dataclass(frozen=True)
+class TrainingPrice:
+    """What whole trainings take, by the points of their data.
+
+    Attributes:
+        plan: Function from a number of points to the whole training on them.
+        points: Points of today's training data.
+        point_bytes: Bytes of one point as networks take it.
+        step_seconds: Seconds of a step of today's training.
+        step: What steps cost by their batch.
+
+    >>> from symscope.training import Optimiser
+    >>> epochs = lambda points: StepPlan(points // 10, 32, Optimiser("adam", 1e-3))
+    >>> price = TrainingPrice(epochs, 4000, 3136, 0.01, StepCost())
+    >>> price.seconds(1.0), price.seconds(2.0, slower=3.0), price.data_bytes(2.0)
+    (4.0, 24.0, 25088000)
+    """
+
+    plan: Callable[[int], StepPlan]
+    points: int
+    point_bytes: int
+    step_seconds: float
+    step: StepCost
+
+    def seconds(self, times: float, slower: float = 1.0) -> float:
+        """Seconds of a training on so many times the points, of a network whose steps take longer."""
+        today, then = self.plan(self.points), self.plan(round(times * self.points))
+        return then.steps * self.step_seconds * slower * self.step.of(then.batch, today.batch)
+
+    def data_bytes(self, times: float) -> int:
+        """Bytes of so many times the points."""
+        return round(times * self.points) * self.point_bytes
+
+
+def priced(rows: Sequence[Advice], price: TrainingPrice, slower: float = 1.0) -> list[Advice]:
+    """Rows of a price list with what their trainings take.
+
+    Args:
+        rows: Rows whose `training_cost` is known.
+        price: What whole trainings take.
+        slower: Seconds of a step over those of the network as it is.
+    """
+    return [
+        replace(
+            one,
+            training_seconds=price.seconds(one.training_cost, slower),
+            data_bytes=price.data_bytes(one.training_cost),
+        )
+        for one in rows
+    ]
