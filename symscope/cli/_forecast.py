@@ -216,6 +216,10 @@ def forecast(
         str | None,
         typer.Option("--dask", metavar="ADDRESS", help="Train on the Dask cluster of this scheduler."),
     ] = None,
+    memory: Annotated[
+        str,
+        typer.Option("--memory", metavar="SIZE", help="For transformed samples and kernels: 2GB, 512MB."),
+    ] = "6GB",
     out: Page = Path("forecast.html"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Numbers on standard output instead of words; no page.")
@@ -283,6 +287,7 @@ def forecast(
             resume=resume,
             workers=workers,
             dask=dask,
+            memory=memory,
         ),
     }
     asked = _Asked(data, task, group, action, new, limit, target_action)

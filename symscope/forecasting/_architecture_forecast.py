@@ -89,6 +89,7 @@ def with_kernel(
             "kernel": tangent.kind,
             "ridge": options.ridge,
             "seconds": left,
+            "memory": options.kernel_memory,
             "seen": tensor_digest(
                 {str(k): one.seen for k, one in enumerate(true_designs(trainer.samples, question.group))}
             ),
@@ -121,11 +122,14 @@ def _regression(
 ) -> FullKernelPrediction | str:
     """Regression on all samples, or on as many as the time allows; or the reason why not."""
     arguments = (tangent, question, trainer.samples, options.ridge, seconds, trainer.device, say)
+    memory = options.kernel_memory
     if tangent.kind == "infinite":
-        return full_kernel_prediction(*arguments, trainings.measured)
+        return full_kernel_prediction(*arguments, trainings.measured, memory=memory)
     few = options.per_class or 0
     try:
-        return projected_prediction(*arguments, trainings.measured, seed=options.seed, more_than=few)
+        return projected_prediction(
+            *arguments, trainings.measured, seed=options.seed, more_than=few, memory=memory
+        )
     except InputError as error:  # an invariant network: gradients are the same where targets differ
         if question.target_action is None:
             raise

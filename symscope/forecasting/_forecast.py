@@ -204,6 +204,7 @@ def _growing_forecast(
         question,
         options.seed,
         options.samples,
+        options.sample_memory,
         seconds=KERNEL_SHARE * options.seconds,
         progress=say,
         measured=trainings.measured,

@@ -22,7 +22,7 @@ from symscope.groups import FiniteGroup
 from symscope.numerics import Progress, explained
 from symscope.spectral import CoverageRegression, coverage_cost, coverage_regression
 
-MEMORY = "4GB"
+MEMORY = 4 * 10**9  # bytes, unless the caller gives others
 FEW, MANY = 10, 400  # samples of a class at which the discrepancies below were measured
 FEW_DISCREPANCY, MANY_DISCREPANCY = 0.15, 0.3
 TRIED = 4  # samples on which costs are measured
@@ -86,6 +86,8 @@ def full_kernel_prediction(
     device: torch.device,
     progress: Progress | None = None,
     measured: Callable[[str, Callable[[], float]], float] = lambda what, measure: measure(),
+    *,
+    memory: int = MEMORY,
 ) -> FullKernelPrediction | str:
     """Regression on all samples, if it fits the time; else the reason why not.
 
@@ -98,6 +100,7 @@ def full_kernel_prediction(
         device: Device to compute on.
         progress: Called as `progress(words, done, total)`.
         measured: Gives a time that a function measures, as `Trainings.measured` does.
+        memory: Bytes it may take.
     """
     start = time.perf_counter()
     group = question.group
@@ -113,7 +116,7 @@ def full_kernel_prediction(
             "kernel regression",
             lambda: (
                 coverage_cost(
-                    kernel, few, seen, group, outputs=labels.shape[1], new_samples=fresh, memory=MEMORY
+                    kernel, few, seen, group, outputs=labels.shape[1], new_samples=fresh, memory=memory
                 ).seconds
             ),
         )
@@ -129,7 +132,7 @@ def full_kernel_prediction(
         group,
         ridge,
         new=None if new is None else orbit_points(question, question.new_data or question.data, new.indices),
-        memory=MEMORY,
+        memory=memory,
         device=device,
         progress=progress,
     )

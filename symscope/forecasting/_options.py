@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError, nearest
-from symscope.numerics import check_count, check_ridge, checked
+from symscope.numerics import byte_count, check_count, check_ridge, checked
 from symscope.runs import Workers
 from symscope.training import Optimiser, StepPlan
 
@@ -69,6 +69,9 @@ class ForecastOptions:
         workers: Local processes that trainings are spread over; None or 0 for this one. The budget counts
             no more of them than there are cores.
         dask: Address of a Dask scheduler whose workers train instead.
+        memory: Bytes, or text such as "2GB", for samples under every element (a third) and kernel regression
+            (the rest); what does not fit is answered with fewer samples, and says so. Networks and what
+            training them takes are not in it.
 
     Raises:
         InputError: A number that makes no sense.
@@ -90,6 +93,7 @@ class ForecastOptions:
     resume: str | os.PathLike[str] | None = None
     workers: int | None = None
     dask: str | None = None
+    memory: int | float | str = "6GB"
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -107,11 +111,26 @@ class ForecastOptions:
         check_ridge(self.ridge)
         check_count("seed", self.seed, 0)
         Workers(self.workers, self.dask)
+        byte_count(self.memory)
 
     @property
     def seconds(self) -> float:
         """The budget in seconds."""
         return budget_seconds(self.budget)
+
+    @property
+    def sample_memory(self) -> int:
+        """Bytes that samples under every element may take.
+
+        >>> ForecastOptions(memory="3GB").sample_memory, ForecastOptions(memory="3GB").kernel_memory
+        (1000000000, 2000000000)
+        """
+        return byte_count(self.memory) // 3
+
+    @property
+    def kernel_memory(self) -> int:
+        """Bytes that kernel regression may take."""
+        return byte_count(self.memory) - self.sample_memory
 
     @property
     def effort(self) -> float:

@@ -28,7 +28,7 @@ from symscope.spectral import coverage_cost, coverage_regression
 
 FEATURES = 2048  # numbers that stand for the gradients of one point
 NOISE = 1e-3  # of the mean diagonal: a ridge that what the projection adds to entries does not get through
-FEATURE_MEMORY = 2**30  # bytes that the numbers of all points may take
+FEATURE_SHARE = 0.25  # of the memory, for the numbers of all points
 TIMED = 4  # samples whose gradients are timed
 
 
@@ -45,6 +45,7 @@ def projected_prediction(
     *,
     seed: int = 0,
     more_than: int = 0,
+    memory: int = MEMORY,
 ) -> FullKernelPrediction | str:
     """Regression on as many samples as the time allows; or the reason why those are too few.
 
@@ -59,6 +60,7 @@ def projected_prediction(
         measured: Gives a time that a function measures, as `Trainings.measured` does.
         seed: Seed of the network's weights and of the projection.
         more_than: Samples of a class that are known from elsewhere: with as few it is not done.
+        memory: Bytes it may take.
     """
     start, order = time.perf_counter(), question.group.order
     network = tangent.kernel(seed)
@@ -66,7 +68,7 @@ def projected_prediction(
 
     def features(orbit: OrbitSamples, told: Progress | None = None) -> Float64[Tensor, "m n f"]:
         points = arrange_inputs(orbit.points.flatten(0, 1), network.layout).to(device)  # type: ignore[attr-defined]
-        rows = projected_gradients(module, points, seed=seed, count=FEATURES, memory=MEMORY, progress=told)
+        rows = projected_gradients(module, points, seed=seed, count=FEATURES, memory=memory, progress=told)
         return rows.double().unflatten(0, (-1, order))
 
     tried = fewer_samples(samples, 1, 0)
@@ -81,7 +83,7 @@ def projected_prediction(
     each = measured("projected gradients", point_seconds)
     labels = class_targets(samples)
     classes, most = samples.classes, samples.per_class()[1]
-    count = min(most, FEATURE_MEMORY // (8 * FEATURES * order * classes))
+    count = min(most, int(FEATURE_SHARE * memory) // (8 * FEATURES * order * classes))
     while True:
         some = fewer_samples(samples, count, count)
         fresh = 0 if some.new is None else len(some.new)
@@ -90,7 +92,7 @@ def projected_prediction(
         try:
             solving = measured(
                 f"kernel regression, {count} of each",
-                lambda: asked(new_samples=fresh, memory=MEMORY).seconds,  # noqa: B023  # called at once
+                lambda: asked(new_samples=fresh, memory=memory).seconds,  # noqa: B023  # called at once
             )
         except TooLargeError:
             solving = 2 * seconds
@@ -112,7 +114,7 @@ def projected_prediction(
         question.group,
         ridge + NOISE * float(known.square().sum(2).mean()),
         new=new,
-        memory=MEMORY,
+        memory=memory,
         device=device,
     )
     tables = regression_tables(some, question.group, result)

@@ -117,6 +117,7 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--budget", "soon"), "budget: expected a time such as 30s, 5m or 1h, got 'soon'"),
         (("--budget", "0s"), "budget: expected more than 0 seconds"),
         (("--budget", "99d"), "at most a week"),
+        (("--memory", "much"), "memory: expected bytes or text such as"),
         (("--method", "guess"), "method: expected 'auto', 'pilot' or 'kernel', got 'guess'"),
         (("--samples", "0"), "samples"),
         (("--new", "gone.npz"), "gone.npz"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -77,6 +79,24 @@ def test_what_takes_too_long_is_told_instead():
     tangent = tangent_kernel(user_model(small_net, (6, 6), 3), (6, 6))
     told = full_kernel_prediction(tangent, question, samples, 0.0, 1e-9, torch.device("cpu"))
     assert "for all 24 samples" in told
+
+
+def test_what_takes_too_much_memory_is_told_instead():
+    question = as_question(blobs(items=10), "C4")
+    samples = forecast_samples(question, seed=2)
+    tangent = tangent_kernel(user_model(small_net, (6, 6), 3), (6, 6))
+    told = full_kernel_prediction(tangent, question, samples, 0.0, 1e9, torch.device("cpu"), memory=1000)
+    assert "1 kB" in told
+
+
+def test_a_forecast_keeps_to_the_memory_that_is_given():
+    """Images of 6 x 6 at four elements, 576 bytes a sample: four known and five new ones of three classes."""
+    options = ForecastOptions(method="kernel", budget=60, per_class=2, resamples=1, memory=3 * 3 * 9 * 576)
+    result = forecast(small_net, blobs(items=25), "C4", options=options)
+    assert result.samples == (4, 4)
+    assert any(note.startswith("At most 4 samples of each class are used") for note in result.notes)
+    whole = forecast(small_net, blobs(items=25), "C4", options=replace(options, memory="6GB"))
+    assert whole.samples == (20, 20)
 
 
 def test_the_forecast_from_the_architecture_is_about_new_samples_and_all_of_them():

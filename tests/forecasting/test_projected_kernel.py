@@ -78,6 +78,10 @@ def test_less_time_takes_fewer_samples_and_too_little_is_told(asked):
     tangent = tangent_kernel(model, (6, 6))
     told = projected_prediction(tangent, question, samples, 0.0, 1e-9, CPU, more_than=2)
     assert "by projected gradients" in told
+    # a quarter of the memory is for 2,048 numbers of each point: five samples of three classes, four elements
+    tight = 4 * 8 * 2048 * 5 * 3 * 4
+    less = projected_prediction(tangent, question, samples, 0.0, 1e9, CPU, memory=tight)
+    assert (less.samples, less.complete) == ((5, 5), False)
     few = fewer_samples(samples, 5, 2)
     assert (few.per_class(), len(few.new)) == ((5, 5), 6)
     assert torch.equal(few.coverage.seen[few.known.positions == 0].sum(1), torch.ones(5).long())
