@@ -33,7 +33,7 @@ from symscope.forecasting._options import (
     TrainingOptions,
     with_settings,
 )
-from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
+from symscope.forecasting._pilot import PilotStopped, pilot_forecast, pilot_notes, pilot_trainings
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._price_list import Advice, rank_advice
 from symscope.forecasting._question import Question, as_question
@@ -330,30 +330,8 @@ def _with_pilots(
         note = f"The pilot was stopped: {stop.missing}."
         yield replace(result, pilot=stop.pilot, notes=(*result.notes, note))
         raise
-    result = replace(result, pilot=pilot)
-    if pilot.answers[-1].plain:
-        note = (
-            "A pilot in small batches or at a higher learning rate diverged or failed; one with your batch "
-            "and learning rate took its place, and says less of a whole training at the same cost."
-        )
-        result = replace(result, notes=(*result.notes, note))
-    if pilot.fitted < LEARNED:
-        whole = pilots.lengths[-1] >= pilots.full
-        what = "train for more steps, with another learning rate, or another network"
-        note = (
-            f"At the cost of {pilots.lengths[-1]:,} of {pilots.full:,} steps the network has not learned "
-            f"what it was shown ({pilot.fitted:.1%}): "
-            + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
-        )
-        result = replace(result, notes=(*result.notes, note))
     possible = trial_counts(question, trainer, suited.augment)[0]
-    if pilots.remedies < possible:
-        some = f"at most {pilots.remedies} of {possible}" if pilots.remedies else "no"
-        note = (
-            f"The budget leaves time for {some} trainings of remedies, so that ways to augment, more samples "
-            "or other architectures may be missing in the price list; a larger budget tries them."
-        )
-        result = replace(result, notes=(*result.notes, note))
+    result = replace(result, pilot=pilot, notes=(*result.notes, *pilot_notes(pilot, possible)))
     yield result
     say("remedies", 0, 0)
     counted = partial_progress(say, own, total)

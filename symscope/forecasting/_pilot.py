@@ -219,6 +219,36 @@ def _extrapolated_pilot(
     return PilotForecast(known, new, covered, ordered, plan, last.fitted, seconds, anchor, beside)
 
 
+def pilot_notes(pilot: PilotForecast, possible: int) -> list[str]:
+    """What to know of a pilot: another plan took its place, it has not learned, remedies are left out.
+
+    Args:
+        pilot: What pilots predict.
+        possible: Trainings of remedies that a larger budget has.
+    """
+    notes, plan = [], pilot.plan
+    if pilot.answers[-1].plain:
+        notes.append(
+            "A pilot in small batches or at a higher learning rate diverged or failed; one with your batch "
+            "and learning rate took its place, and says less of a whole training at the same cost."
+        )
+    if pilot.fitted < LEARNED:
+        whole = plan.lengths[-1] >= plan.full
+        what = "train for more steps, with another learning rate, or another network"
+        notes.append(
+            f"At the cost of {plan.lengths[-1]:,} of {plan.full:,} steps the network has not learned "
+            f"what it was shown ({pilot.fitted:.1%}): "
+            + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
+        )
+    if plan.remedies < possible:
+        some = f"at most {plan.remedies} of {possible}" if plan.remedies else "no"
+        notes.append(
+            f"The budget leaves time for {some} trainings of remedies, so that ways to augment, more samples "
+            "or other architectures may be missing in the price list; a larger budget tries them."
+        )
+    return notes
+
+
 def predict_numbers(
     tables: list[ScoreTable],
     answers: Sequence[TrainedAnswer],
