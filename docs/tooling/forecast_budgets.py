@@ -38,15 +38,16 @@ def keep_figure(tables: dict[str, pd.DataFrame], folder: Path) -> None:
 
 def _merit_lines(tables: dict[str, pd.DataFrame]) -> str:
     lines = [
-        "| cases | time | error | two trainings | ratio | another optimiser | ratio | rank correlation | "
-        "intervals hold | refused | time over budget |",
-        "| --- | ---: |" + " ---: |" * 9,
+        "| cases | time | pilots alone | error | two trainings | ratio | another optimiser | ratio | rank "
+        "correlation | intervals hold | refused | time over budget |",
+        "| --- | ---: |" + " ---: |" * 10,
     ]
     for part in ("held out", "all"):
         for share, one in sorted(budget_merits(tables, part).items(), reverse=True):
             found, other = one.merit, one.other_floor
             lines.append(
-                f"| {found.cases} {part} | {share:.0%} | {found.error:.3f} | {found.floor:.3f} | "
+                f"| {found.cases} {part} | {share:.0%} | {one.pilots:.1%} | {found.error:.3f} | "
+                f"{found.floor:.3f} | "
                 f"{_marked(found.ratio, share)} | {other:.3f} | {found.error / other:.2f} | "
                 f"{found.ranks:.2f}{_mark(found.ranks >= LEAST_RANKS)} | "
                 f"{found.covered:.0%}{_mark(LEAST_HELD <= found.covered <= MOST_HELD)} | "

@@ -26,6 +26,7 @@ def test_what_came_out_and_what_did_not_is_marked():
     second = first | {"network": "b", "held_out": True}
     answer = {"share": 0.1, "position": 0, "method": "pilot", "forecast": 0.5, "low": 0.4, "high": 0.7}
     asked = {"share": 0.1, "method": "pilot", "seconds": 2.0, "budget": 4.0, "fitted": 0.8}
+    asked["steps_share"] = 0.04
     trained = {"position": 0, "first_accuracy": 0.6, "second_accuracy": 0.7, "other_accuracy": 0.8}
     tables = {
         "cases": pd.DataFrame([first, second]),
@@ -38,8 +39,8 @@ def test_what_came_out_and_what_did_not_is_marked():
     text = budgets_section(tables)
     assert "2 cases, 1 of them held out" in text
     # a pair of trainings counts both ways: (0 + 0.1) / 2 = 0.05 over 0.1
-    assert "| 1 held out | 10% | 0.050 | 0.100 | 0.50 ✓ | 0.200 | 0.25 |" in text
-    assert "| 2 all | 10% | 0.100 | 0.100 | 1.00 ✓ | 0.200 | 0.50 |" in text
+    assert "| 1 held out | 10% | 4.0% | 0.050 | 0.100 | 0.50 ✓ | 0.200 | 0.25 |" in text
+    assert "| 2 all | 10% | 4.0% | 0.100 | 0.100 | 1.00 ✓ | 0.200 | 0.50 |" in text
     assert "100% ✗" in text  # intervals hold all, 90 to 97 % was claimed
     assert "0 of 2 | 0.50, at most 0.50 |" in text
     assert "| b, held out | minutes | 0.050 | 0.100 | 0.200 | -0.050 | 80% | 1 |" in text

@@ -27,6 +27,7 @@ class BudgetMerit:
         kernel: Cases answered from the architecture alone, without pilot trainings.
         time: Mean of the seconds taken over the budget, of cases that have an answer.
         longest: The largest of these.
+        pilots: Mean cost of the pilots alone, as a share of the trainings they replace.
     """
 
     merit: Merit
@@ -36,6 +37,7 @@ class BudgetMerit:
     kernel: int
     time: float
     longest: float
+    pilots: float
 
 
 def matched_forecasts(tables: RunTables) -> pd.DataFrame:
@@ -78,5 +80,6 @@ def budget_merits(tables: RunTables, part: str = "all") -> dict[float, BudgetMer
             int((mine["method"] == "kernel").sum()),
             float(used.mean()),
             float(used.max()),
+            float(answered.loc[answered["method"] == "pilot", "steps_share"].mean()),
         )
     return result
