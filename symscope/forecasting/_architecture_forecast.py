@@ -11,8 +11,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.forecasting._cautions import symmetry_cautions
 from symscope.forecasting._design_trainer import DesignTrainer
-from symscope.forecasting._designs import true_designs
-from symscope.forecasting._full_kernel import FullKernelPrediction, full_kernel_prediction
+from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._kernel_choice import (
     TangentKernel,
     default_per_class,
@@ -27,13 +26,12 @@ from symscope.forecasting._kernel_prediction import (
     resample_prediction,
 )
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions
-from symscope.forecasting._projected_kernel import projected_prediction
 from symscope.forecasting._question import Question
+from symscope.forecasting._regression import Regression
 from symscope.forecasting._regression_cost import pairs_cost, resample_cost
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
-from symscope.forecasting._training_task import tensor_digest
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel
 from symscope.numerics import Progress, check_finite
@@ -45,8 +43,12 @@ CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
 
 def with_kernel(
     result: Forecast, trainer: DesignTrainer, say: Progress, trainings: Trainings, seconds: float
-) -> Forecast:
-    """The forecast with what the architecture alone predicts, if that takes no more than so many seconds."""
+) -> tuple[Forecast, Regression | None]:
+    """The forecast with what the architecture alone predicts, if that takes no more than so many seconds.
+
+    Returns:
+        The forecast, and regression on all samples, which is still to be done; None where there is none.
+    """
     question, network, options = result.question, result.model, result.options
     effort = options.effort * seconds / (KERNEL_SHARE * options.seconds)
     classes, order = len(question.data.classes), question.group.order
@@ -72,7 +74,7 @@ def with_kernel(
                 f"What the architecture alone predicts was left out: its kernel would take about {each:.0f} "
                 f"s for {samples_text(options.per_class)} of each {question.task.words.one}."
             )
-            return replace(result, notes=(*result.notes, note))
+            return replace(result, notes=(*result.notes, note)), None
         if each * options.resamples > allowed / 2:
             options = replace(options, resamples=1)
         solved = pairs <= max(LEAST_PAIRS, allowed - each * options.resamples)
@@ -81,59 +83,31 @@ def with_kernel(
             result = replace(result, notes=(*result.notes, note))
     left = allowed - each * options.resamples if beside else allowed
     prediction = _architecture_prediction(question, network, tangent, options, solved, say)
-    say("kernel regression on all samples", 0, 0)
-    whole = trainings.regression(
-        trainer,
-        options.seed,
-        {
-            "kernel": tangent.kind,
-            "ridge": options.ridge,
-            "seconds": left,
-            "memory": options.kernel_memory,
-            "seen": tensor_digest(
-                {str(k): one.seen for k, one in enumerate(true_designs(trainer.samples, question.group))}
-            ),
-        },
-        lambda: (
-            "no time is left for more"
-            if beside and left < FIRST_GRADIENTS
-            else _regression(tangent, question, trainer, options, left / 2, say, trainings)
-        ),
-    )  # half: estimates are rough
-    if isinstance(whole, str):
-        one = question.task.words.one
-        shown = samples_text(options.per_class or 0)
-        fewer = f"The architecture alone is asked with {shown} of each {one}: {whole}."
-        result = replace(result, notes=(*result.notes, fewer))
-    else:
-        prediction = replace(prediction, full=whole)
     cautions = symmetry_cautions(prediction.invariance_error, prediction.resample, question.group)
-    return replace(result, options=options, prediction=prediction, cautions=(*cautions, *result.cautions))
+    result = replace(result, options=options, prediction=prediction, cautions=(*cautions, *result.cautions))
+    if beside and left < FIRST_GRADIENTS:
+        return with_regression(result, "no time is left for more"), None
+    return result, Regression(
+        trainer,
+        question,
+        options.seed,
+        tangent.kind,
+        options.ridge,
+        options.per_class or 0,
+        left / 2,  # estimates are rough
+        options.kernel_memory,
+    )
 
 
-def _regression(
-    tangent: TangentKernel,
-    question: Question,
-    trainer: DesignTrainer,
-    options: ForecastOptions,
-    seconds: float,
-    say: Progress,
-    trainings: Trainings,
-) -> FullKernelPrediction | str:
-    """Regression on all samples, or on as many as the time allows; or the reason why not."""
-    arguments = (tangent, question, trainer.samples, options.ridge, seconds, trainer.device, say)
-    memory = options.kernel_memory
-    if tangent.kind == "infinite":
-        return full_kernel_prediction(*arguments, trainings.measured, memory=memory)
-    few = options.per_class or 0
-    try:
-        return projected_prediction(
-            *arguments, trainings.measured, seed=options.seed, more_than=few, memory=memory
-        )
-    except InputError as error:  # an invariant network: gradients are the same where targets differ
-        if question.target_action is None:
-            raise
-        return str(error).removesuffix(".")
+def with_regression(result: Forecast, whole: FullKernelPrediction | str) -> Forecast:
+    """The forecast with kernel regression on all samples beside that on a few, or the reason why not."""
+    if isinstance(whole, str):
+        one = result.question.task.words.one
+        shown = samples_text(result.options.per_class or 0)
+        fewer = f"The architecture alone is asked with {shown} of each {one}: {whole}."
+        return replace(result, notes=(*result.notes, fewer))
+    assert result.prediction is not None
+    return replace(result, prediction=replace(result.prediction, full=whole))
 
 
 def _architecture_prediction(

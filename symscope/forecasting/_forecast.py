@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from symscope.data import Action, LabelledData, MeasuredData, TargetAction, as_samples
 from symscope.errors import BudgetError, InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
-from symscope.forecasting._architecture_forecast import with_kernel
+from symscope.forecasting._architecture_forecast import with_kernel, with_regression
 from symscope.forecasting._budgeted_pilots import budgeted_pilots, step_times, too_small_text
 from symscope.forecasting._cautions import layer_cautions, target_cautions
 from symscope.forecasting._check import check_trainings, training_check
@@ -37,6 +37,7 @@ from symscope.forecasting._pilot import PilotStopped, pilot_forecast, pilot_note
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._price_list import Advice, rank_advice
 from symscope.forecasting._question import Question, as_question
+from symscope.forecasting._regression import Regression
 from symscope.forecasting._remedy_trials import remedy_trials, trial_counts
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import forecast_samples
@@ -235,9 +236,11 @@ def _growing_forecast(
         step, _ = step_times(trainer, plan, question, trainings)
         if options.seconds < step * plan.steps * len(designs):
             share = SHORT_KERNEL_SHARE
-    begun = result
+    begun, regression = result, None
     if options.method != "pilot":
-        result = with_kernel(begun, trainer, say, trainings, share * options.seconds)
+        result, regression = with_kernel(begun, trainer, say, trainings, share * options.seconds)
+    if regression is not None and (trainings.workers is None or options.method == "kernel"):
+        result, regression = _regressed(result, regression, say, trainings), None
     pilots, spent, spare = None, 0.0, 0.0
     if options.method != "kernel":
         spent = trainings.measured("seconds before pilots", lambda: time.perf_counter() - began)
@@ -246,7 +249,9 @@ def _growing_forecast(
         )
     if result.prediction is None and pilots is None and options.method == "auto":
         rest = max(0.0, options.seconds - spent)
-        result = with_kernel(begun, trainer, say, trainings, ROUGHLY * rest)
+        result, regression = with_kernel(begun, trainer, say, trainings, ROUGHLY * rest)
+    if regression is not None and pilots is None:
+        result = _regressed(result, regression, say, trainings)
     if result.prediction is None and pilots is None:
         raise BudgetError(too_small_text(question, trainer, plan, options, trainings, spent))
     yield result
@@ -259,7 +264,10 @@ def _growing_forecast(
             pilots.step_seconds,
             pilots.step,
         )
-        for grown in _with_pilots(result, trainer, pilots, price, suited, say, trainings, later, spare):
+        beside = [] if regression is None else [regression]
+        for grown in _with_pilots(
+            result, trainer, pilots, price, suited, say, trainings, beside, later, spare
+        ):
             result = grown
             yield result
     elif options.method != "kernel":
@@ -270,6 +278,12 @@ def _growing_forecast(
         check, _ = training_check(whole_asked, question, training, plan, options.seed, say, trainings)
         result = replace(result, check=check)
     yield replace(result, notes=(*result.notes, *trainings.notes))
+
+
+def _regressed(result: Forecast, regression: Regression, say: Progress, trainings: Trainings) -> Forecast:
+    """The forecast with kernel regression on all samples."""
+    say("kernel regression on all samples", 0, 0)
+    return with_regression(result, trainings.regression(regression, say))
 
 
 def _timed_for(
@@ -303,10 +317,14 @@ def _with_pilots(
     suited: SuitedRemedies,
     say: Progress,
     trainings: Trainings,
+    beside: list[Regression],
     later: list[Training],
     spare: float,
 ) -> Iterator[Forecast]:
-    """The forecast with what pilot trainings predict, then with more and more of the price list."""
+    """The forecast with what pilot trainings predict, then with more and more of the price list.
+
+    Workers compute what stands beside the trainings, and what comes later.
+    """
     question, seed = result.question, result.options.seed
     trials = remedy_trials(question, trainer, pilots, seed, suited.augment, trainings, spare)
     soon = pilot_trainings(trainer, question.group, pilots, seed)
@@ -315,7 +333,7 @@ def _with_pilots(
     soon += [one for trial in trials for one in trial.trainings]
     total = sum(one.plan.steps for one in soon)
     # longest first: done sooner
-    trainings.announce([*sorted(soon, key=lambda one: -one.plan.steps * one.plan.batch), *later])
+    trainings.announce([*beside, *sorted(soon, key=lambda one: -one.plan.steps * one.plan.batch), *later])
     counted = partial_progress(say, 0, total)
     try:
         pilot = pilot_forecast(
@@ -332,6 +350,8 @@ def _with_pilots(
         raise
     possible = trial_counts(question, trainer, suited.augment)[0]
     result = replace(result, pilot=pilot, notes=(*result.notes, *pilot_notes(pilot, possible)))
+    for regression in beside:
+        result = _regressed(result, regression, say, trainings)
     yield result
     say("remedies", 0, 0)
     counted = partial_progress(say, own, total)

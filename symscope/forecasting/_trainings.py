@@ -10,7 +10,7 @@ import io
 import os
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
@@ -20,8 +20,8 @@ from typing import Any, final
 import torch
 
 from symscope.errors import DivergedError, InputError
-from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._full_kernel import FullKernelPrediction
+from symscope.forecasting._regression import Regression
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._stored_answer import (
     answer_from_plain,
@@ -30,13 +30,11 @@ from symscope.forecasting._stored_answer import (
     regression_from_plain,
 )
 from symscope.forecasting._trained_answer import TrainedAnswer
-from symscope.forecasting._training_task import (
-    Training,
-    TrainingTask,
-    cell_identity,
-    pickled_training,
-    plain_digest,
-    run_training,
+from symscope.forecasting._training_task import Training, plain_digest
+from symscope.forecasting._worker_task import (
+    WorkerTask,
+    pickled_work,
+    run_work,
     samples_digest,
     saved_samples,
 )
@@ -61,9 +59,9 @@ class Trainings:
         self._records: dict[str, dict[str, Any]] = {}
         self._failures: dict[str, InputError] = {}
         self._expected: set[str] = set()
-        self._sources: list[Generator[tuple[TrainingTask, dict[str, Any]], None, None]] = []
+        self._sources: list[Generator[tuple[WorkerTask, dict[str, Any]], None, None]] = []
         self._samples: tuple[ForecastSamples, str, bytes | str] | None = None
-        self._identities: dict[Training, dict[str, Any]] = {}
+        self._identities: dict[Training | Regression, dict[str, Any]] = {}
         self._question: str = ""
         self._times: dict[str, float] = {}
         self._lost = False
@@ -115,26 +113,28 @@ class Trainings:
         workers = self.workers or Workers(1)
         return int(self.measured("trainings at once", partial(workers.slots, device.type)))
 
-    def announce(self, trainings: Sequence[Training]) -> None:
-        """Hand trainings to the workers, in this order; without workers nothing happens yet."""
+    def announce(self, work: Sequence[Training | Regression]) -> None:
+        """Hand trainings and regressions to workers, in this order; without workers nothing happens yet."""
         if self.workers is None or self._lost:
             return
         tasks = []
-        for one in trainings:
+        for one in work:
             identity = self._identity(one)
             if identity["key"] in self._expected or self._record(identity["key"]) is not None:
                 continue
             try:
-                content = pickled_training(one)
+                content = pickled_work(one)
             except Exception as error:  # pickling a user's network may raise anything
+                if isinstance(one, Regression):  # computed here; its trainings will say why
+                    continue
                 self._refuse(one.trainer.model.name, f"{type(error).__name__}: {error}")
                 continue
             device, saved = str(one.trainer.device), self._saved(one.trainer.samples)[1]
             task = (identity, self.threads, device, content, saved, user_files(), str(Path.cwd()))
-            tasks.append(TrainingTask(*task))
+            tasks.append(WorkerTask(*task))
             self._expected.add(identity["key"])
         if tasks:
-            self._sources.append(finished_cells(run_training, tasks, self.workers))
+            self._sources.append(finished_cells(run_work, tasks, self.workers))
 
     def answer(self, training: Training, progress: Progress | None = None) -> TrainedAnswer:
         """The answer of a training: kept, announced and waited for, or trained now.
@@ -149,11 +149,7 @@ class Trainings:
         """
         if self.folder is None and self.workers is None:
             return training.run(progress)
-        identity = self._identity(training)
-        while identity["key"] in self._expected:
-            self._take(*next(chain.from_iterable(self._sources)))
-        if identity["key"] in self._failures:
-            raise self._failures[identity["key"]]
+        identity = self._awaited(training)
         answer = self.kept(training)
         if answer is None:
             start = time.perf_counter()
@@ -182,37 +178,49 @@ class Trainings:
             raise InputError(f"{where}cell {key}: {error}; delete it") from error
 
     def regression(
-        self,
-        trainer: DesignTrainer,
-        seed: int,
-        decisive: Mapping[str, Any],
-        compute: Callable[[], FullKernelPrediction | str],
+        self, regression: Regression, progress: Progress | None = None
     ) -> FullKernelPrediction | str:
-        """A prediction by kernel regression: kept, or computed now; the reason why there is none is not kept.
+        """A prediction by kernel regression: kept, announced and waited for, or computed now.
+
+        The reason why there is none is not kept in a folder.
 
         Args:
-            trainer: Network, samples and device.
-            seed: Seed of the network.
-            decisive: What decides the result beside them, plain values.
-            compute: Function that computes it.
+            regression: What to compute.
+            progress: Called as `progress(words, done, total)`.
 
         Raises:
-            InputError: A folder that is damaged or cannot be written.
+            InputError: A kernel that cannot be computed, a folder that is damaged or cannot be written, a
+                cluster that gives up.
         """
-        if self.folder is None:
-            return compute()
-        words = {"network": trainer.model.name, "kernel": "regression"}
-        identity = cell_identity(trainer, seed, self._saved(trainer.samples)[0], words, decisive)
+        if self.folder is None and self.workers is None:
+            return regression.run(progress, self.measured)
+        identity = self._awaited(regression)
         record = self._record(identity["key"])
-        if record is not None:
-            try:
-                return regression_from_plain(record["tables"], trainer.samples)
-            except InputError as error:
-                raise InputError(f"{self.folder.path}, cell {identity['key']}: {error}; delete it") from error
-        result = compute()
-        if not isinstance(result, str):
-            self._keep(cell_record(identity, plain_regression(result), result.seconds))
-        return result
+        if record is None:
+            result = regression.run(progress, self.measured)
+            if not isinstance(result, str):
+                self._keep(cell_record(identity, plain_regression(result), result.seconds))
+            return result
+        if "reason" in record["tables"]:
+            return str(record["tables"]["reason"])
+        try:
+            return regression_from_plain(record["tables"], regression.trainer.samples)
+        except InputError as error:
+            where = "" if self.folder is None else f"{self.folder.path}, "
+            raise InputError(f"{where}cell {identity['key']}: {error}; delete it") from error
+
+    def _awaited(self, work: Training | Regression) -> dict[str, Any]:
+        """The identity of work that no worker is busy with any more.
+
+        Raises:
+            InputError: It failed in a worker.
+        """
+        identity = self._identity(work)
+        while identity["key"] in self._expected:
+            self._take(*next(chain.from_iterable(self._sources)))
+        if identity["key"] in self._failures:
+            raise self._failures[identity["key"]]
+        return identity
 
     def close(self) -> None:
         """End workers, and forget what was written for them."""
@@ -223,10 +231,10 @@ class Trainings:
         while self._sources:
             self._sources.pop().close()
 
-    def _identity(self, training: Training) -> dict[str, Any]:
-        if training not in self._identities:
-            self._identities[training] = training.identity(self._saved(training.trainer.samples)[0])
-        return self._identities[training]
+    def _identity(self, work: Training | Regression) -> dict[str, Any]:
+        if work not in self._identities:
+            self._identities[work] = work.identity(self._saved(work.trainer.samples)[0])
+        return self._identities[work]
 
     def _record(self, key: str) -> dict[str, Any] | None:
         if key not in self._records and self.folder is not None:
@@ -237,10 +245,10 @@ class Trainings:
 
     def _keep(self, record: dict[str, Any]) -> None:
         self._records[record["key"]] = record
-        if self.folder is not None:
+        if self.folder is not None and "reason" not in record["tables"]:
             self.folder.save_cell(record)
 
-    def _take(self, task: TrainingTask, record: dict[str, Any]) -> None:
+    def _take(self, task: WorkerTask, record: dict[str, Any]) -> None:
         """Keep what a worker sent, or refuse it; why a training failed is told to whom it answers."""
         self._expected.discard(record["key"])
         if record["status"] == "done":

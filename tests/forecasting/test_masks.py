@@ -19,13 +19,8 @@ from symscope.forecasting._designs import true_designs
 from symscope.forecasting._prediction_task import SEGMENTATION, mean_overlap
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._training_task import (
-    Training,
-    TrainingTask,
-    pickled_training,
-    run_training,
-    saved_samples,
-)
+from symscope.forecasting._training_task import Training
+from symscope.forecasting._worker_task import WorkerTask, pickled_work, run_work, saved_samples
 from symscope.networks import user_model
 from symscope.training import Optimiser, StepPlan, train_steps
 
@@ -135,8 +130,8 @@ def test_a_worker_gives_the_same_answer(trained):
     job = Training(trainer, design, StepPlan(3, 8, Optimiser("adam", 1e-2)), 1)
     buffer = io.BytesIO()
     torch.save(saved_samples(trainer.samples), buffer)
-    task = TrainingTask({}, 1, "cpu", pickled_training(job), buffer.getvalue(), (), ".")
-    there, here = run_training(task), job.run()
+    task = WorkerTask({}, 1, "cpu", pickled_work(job), buffer.getvalue(), (), ".")
+    there, here = run_work(task), job.run()
     assert there["status"] == "done"
     total = torch.tensor(there["tables"]["new"]["total"], dtype=torch.float64)
     torch.testing.assert_close(total, here.new.total)

@@ -27,13 +27,8 @@ from symscope.forecasting._resample import Resample, draw_resample
 from symscope.forecasting._sample_split import forecast_samples, orbit_points
 from symscope.forecasting._stored_answer import answer_from_plain
 from symscope.forecasting._targets import grouped
-from symscope.forecasting._training_task import (
-    Training,
-    TrainingTask,
-    pickled_training,
-    run_training,
-    saved_samples,
-)
+from symscope.forecasting._training_task import Training
+from symscope.forecasting._worker_task import WorkerTask, pickled_work, run_work, saved_samples
 from symscope.groups import Representation, cyclic, irreps, permutation
 from symscope.networks import arrange_inputs, user_model
 from symscope.spectral import profile_gram
@@ -181,10 +176,10 @@ def test_a_worker_gives_the_same_answer():
     one = Training(trainer, design, StepPlan(5, 16, Optimiser("adam", 1e-3)), 0)
     saved = io.BytesIO()
     torch.save(saved_samples(samples), saved)
-    task = TrainingTask(
-        one.identity("samples"), 1, "cpu", pickled_training(one), saved.getvalue(), (), str(Path.cwd())
+    task = WorkerTask(
+        one.identity("samples"), 1, "cpu", pickled_work(one), saved.getvalue(), (), str(Path.cwd())
     )
-    record = run_training(task)
+    record = run_work(task)
     assert record["status"] == "done"
     here, there = one.run(), answer_from_plain(record["tables"], samples)
     assert torch.equal(here.averaged.total, there.averaged.total)

@@ -28,15 +28,15 @@ from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._stored_answer import answer_from_plain, plain_answer, regression_from_plain
-from symscope.forecasting._training_task import (
-    Training,
-    TrainingTask,
-    pickled_training,
-    run_training,
+from symscope.forecasting._training_task import Training
+from symscope.forecasting._trainings import Trainings, open_trainings
+from symscope.forecasting._worker_task import (
+    WorkerTask,
+    pickled_work,
+    run_work,
     samples_digest,
     saved_samples,
 )
-from symscope.forecasting._trainings import Trainings, open_trainings
 from symscope.networks import user_model
 from symscope.runs import Workers
 from symscope.training import Optimiser, StepPlan
@@ -233,14 +233,14 @@ def test_a_worker_gives_what_is_given_here():
     identity = training.identity("")
     saved = io.BytesIO()
     torch.save(saved_samples(training.trainer.samples), saved)
-    task = TrainingTask(identity, 1, "cpu", pickled_training(training), saved.getvalue(), (), "/")
-    record = run_training(task)
+    task = WorkerTask(identity, 1, "cpu", pickled_work(training), saved.getvalue(), (), "/")
+    record = run_work(task)
     assert record["status"] == "done"
     assert record["tables"] == plain_answer(training.run())
-    unknown = replace(task, training=task.training.replace(b"torch.nn", b"torch.mm"))
-    assert run_training(unknown)["status"] == "refused"
+    unknown = replace(task, work=task.work.replace(b"torch.nn", b"torch.mm"))
+    assert run_work(unknown)["status"] == "refused"
     wild = training_of(small_net, plan=replace(PLAN, optimiser=Optimiser("sgd", 1e38)))
-    failed = run_training(replace(task, training=pickled_training(wild)))
+    failed = run_work(replace(task, work=pickled_work(wild)))
     assert failed["status"] == "failed"
     assert "the loss is" in failed["message"]
     assert failed["diverged"]
@@ -262,7 +262,7 @@ def test_a_network_that_cannot_be_sent_is_trained_here_and_said_so():
 def test_workers_that_fail_are_reported():
     training, trainings = training_of(), Trainings(None, Workers(1))
     identity = training.identity("")
-    task = TrainingTask(identity, 1, "cpu", b"", b"", (), "")
+    task = WorkerTask(identity, 1, "cpu", b"", b"", (), "")
     with pytest.raises(RuntimeError, match="line 1"):
         trainings._take(task, {**identity, "status": "failed", "traceback": "line 1"})
     for diverged, kind in ((False, InputError), (True, DivergedError)):
