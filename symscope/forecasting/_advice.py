@@ -22,7 +22,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from symscope.errors import DivergedError
-from symscope.forecasting._augmentations import elements_text
+from symscope.forecasting._augmentations import all_elements
 from symscope.forecasting._compressed_training import progress_share
 from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._equivariance import INVARIANT
@@ -40,6 +40,7 @@ from symscope.forecasting._trained_answer import (
     TrainedAnswer,
     class_scores,
     grouped_cells,
+    sample_scores,
 )
 from symscope.forecasting._training_price import TrainingPrice, priced
 from symscope.forecasting._trainings import Trainings
@@ -60,10 +61,12 @@ class Correction:
     Attributes:
         shift: How far each class moves on the scale of logits.
         progress: How much of a whole training it stands for.
+        known: The part of the shift that the longer pilot shows of the network as it is.
     """
 
     shift: Float64[Tensor, "c"]
     progress: float
+    known: float = 0.0
 
 
 @final
@@ -94,9 +97,11 @@ class Remedies:
         return self.question.task.bounded
 
     @property
-    def _back(self) -> str:
-        """What is done to outputs before they are averaged, in words."""
-        return "" if self.question.target_action is None else ", moved back (ρ(g)⁻¹ f(g x)),"
+    def _averaged_words(self) -> str:
+        """What is averaged, in words, and what is done to it before."""
+        if self.question.task.kind == "classification":
+            return "softmax probabilities"
+        return "outputs" if self.question.target_action is None else "outputs, moved back (ρ(g)⁻¹ f(g x)),"
 
     @property
     def _target_too(self) -> str:
@@ -108,12 +113,13 @@ class Remedies:
         if not self.invariance:
             return []
         answer = self.pilot.answers[-1]
-        order, group = self.question.group.order, self.question.group.name
+        order = self.question.group.order
         rows = [
             self._row(
                 "average",
-                f"Average the outputs{self._back} over the {order} transformed inputs of every test sample.",
-                answer.averaged,
+                f"Average the {self._averaged_words} over the {order} transformed inputs of every test "
+                "sample.",
+                sample_scores(answer.averaged),
                 answer.headline,
                 1.0,
                 order,
@@ -125,8 +131,7 @@ class Remedies:
         if self.question.coverage is None:
             trained += f", which lack one element of each {self.question.task.words.one}"
         if self.question.coverage is None and self.pilot.new is not None and covered is not None:
-            every = f"{elements_text(order, order)} elements of {group}"
-            text = f"Augment: train on {every} of every sample{self._target_too}."
+            text = f"Augment: train on {all_elements(self.question).which} of every sample{self._target_too}."
             evidence = "New samples at transformations that the pilot's training data had."
             share = order / (order - 1)
             change = Change(elements=order)
@@ -134,7 +139,7 @@ class Remedies:
                 self.advice("augment", text, covered.mean, covered.interval, share, 1, evidence, change)
             )
         if self.question.coverage is None or self.pilot.new is None:  # else the augmented training shows it
-            rows.append(self._built_in(answer.averaged, answer.headline, trained))
+            rows.append(self._built_in(sample_scores(answer.averaged), answer.headline, trained))
         return rows
 
     def tried(self, trial: Trial, progress: Progress | None = None) -> list[Advice]:
@@ -167,7 +172,7 @@ class Remedies:
         rows = [one, self._averaged_too(one, answer, correction)]
         if added.count < self.question.group.order:
             return rows
-        return [*rows, self._built_in(answer.averaged, correction, evidence[:-1])]
+        return [*rows, self._built_in(sample_scores(answer.averaged), correction, evidence[:-1])]
 
     def _built_in(self, averaged: ScoreTable, now: ScoreTable | Correction, trained: str) -> Advice:
         """What a function with exactly the symmetry reaches: a trained one, averaged over the group."""
@@ -224,7 +229,8 @@ class Remedies:
             beside = nearest_neighbours(samples, designs, self.trainer.device, most)
         trained = first.otherwise if answer.plain and first.otherwise is not None else first.plan
         progress = progress_share(self.pilot.plan.whole, trained)
-        return Correction(learned_shift(answer, beside, progress), progress)
+        known = self.pilot.short_shift
+        return Correction(learned_shift(answer, beside, progress) + known, progress, known)
 
     def _other_network(
         self, text: str, answer: TrainedAnswer, regression: ScoreTable, evidence: str, change: Change
@@ -243,9 +249,9 @@ class Remedies:
         order = self.question.group.order
         return self._row(
             "combined",
-            f"{one.text[:-1]}, and average the outputs{self._back} over the {order} transformed inputs "
+            f"{one.text[:-1]}, and average the {self._averaged_words} over the {order} transformed inputs "
             "of test samples.",
-            answer.averaged,
+            sample_scores(answer.averaged),
             correction,
             one.training_cost,
             order,
@@ -277,7 +283,12 @@ class Remedies:
         """Advice from what a remedy reaches, corrected or beside the network as it is after as long."""
         if isinstance(now, Correction):
             whole = learned_prediction(then, now.shift, now.progress)
-            return self.advice(kind, text, whole.mean, whole.interval, training, inference, evidence, change)
+            alone = learned_prediction(then, now.shift - now.known, now.progress).mean
+            low, high = (
+                whole.mean + side * math.hypot(whole.mean - end, whole.mean - alone)
+                for side, end in zip((-1, 1), whole.interval, strict=True)
+            )
+            return self.advice(kind, text, whole.mean, (low, high), training, inference, evidence, change)
         headline = self.pilot.headline
         asked = ~headline.class_score.isnan()
         rise = self._rise(headline, now)

@@ -30,6 +30,8 @@ SHARED = 0.55  # of the squared errors of classes, the part that all classes of 
 LEAST_SPREAD = 0.1
 BANK_POINTS = 100  # points behind a score of the bank at least
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
+USUAL_ERROR = 0.5  # logits that short pilots of the bank are off by after their correction, about
+STEPS = 400  # of a logit in a search, on each side
 
 
 @explained
@@ -148,6 +150,30 @@ def learned_prediction(table: ScoreTable, shift: Float64[Tensor, "c"], progress:
     ends = (max(0.0, mean - mean_half), min(1.0, mean + mean_half))
     cells = _cells_with_mean(table, score)
     return TablePrediction(cells, score, (score - half).clamp(min=0), (score + half).clamp(max=1), ends)
+
+
+@explained
+def shift_towards(scores: Float64[Tensor, "c"], known: float, spread: float) -> float:
+    """How far scores move together on the scale of logits, where their mean is known to be another.
+
+    The most probable common error of corrections: `((mean - known) / spread)² + (shift / usual error)²` is
+    least. Near accuracies of 0 and 1 logits differ much where scores hardly do, and little is moved.
+
+    Args:
+        scores: Corrected scores of classes, without NaN.
+        known: What a longer pilot says of their mean.
+        spread: Its standard deviation.
+
+    >>> shift_towards(torch.tensor([0.7, 0.8]).double(), 0.4, 0.05) < -1
+    True
+    >>> abs(shift_towards(torch.tensor([0.02, 0.02]).double(), 0.0, 0.05)) < 0.2
+    True
+    """
+    shifts = torch.arange(-STEPS, STEPS + 1, dtype=torch.float64) / 100
+    z = torch.logit(scores.clamp(1e-3, 1 - 1e-3))
+    means = torch.sigmoid(z + shifts[:, None]).mean(1)
+    cost = ((means - known) / max(spread, 1e-3)).square() + (shifts / USUAL_ERROR).square()
+    return float(shifts[cost.argmin()])
 
 
 def _cells_with_mean(table: ScoreTable, score: Float64[Tensor, "c"]) -> Float64[Tensor, "c n"]:

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
 from typing import final
@@ -20,17 +20,24 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
+from symscope.forecasting._compressed_training import progress_share
 from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import (
+    Z_975,
     extrapolated,
     rise_factor,
     score_half_widths,
     score_logits,
     shifted_scores,
 )
-from symscope.forecasting._learned_forecast import learned_prediction, learned_shift, to_come
+from symscope.forecasting._learned_forecast import (
+    learned_prediction,
+    learned_shift,
+    shift_towards,
+    to_come,
+)
 from symscope.forecasting._neighbours import affordable_operations, nearest_neighbours
 from symscope.forecasting._number_forecast import regression_scores, trained_numbers
 from symscope.forecasting._pilot_plan import PilotPlan
@@ -80,6 +87,23 @@ class PilotForecast:
     def headline(self) -> TablePrediction:
         """New samples where there are some, else known ones."""
         return self.known if self.new is None else self.new
+
+    @cached_property
+    def short_shift(self) -> float:
+        """How far the corrected shorter pilot is from what the longer one predicts, in logits.
+
+        0 without a shorter one, and for what is not corrected.
+        """
+        short, plan = self.answers[0], self.plan
+        if len(self.answers) == 1 or self.new is None or not bool(short.sure.count.any()):
+            return 0.0
+        trained = plan.plain(plan.tried) if short.plain else plan.compressed(plan.tried)
+        progress = progress_share(plan.whole, trained)
+        shift = learned_shift(short, self.neighbours, progress)
+        corrected = learned_prediction(short.new, shift, progress).class_score
+        both = ~(corrected.isnan() | self.new.class_score.isnan())
+        reach = max(abs(self.new.mean - end) for end in self.new.interval)
+        return shift_towards(corrected[both], float(self.new.class_score[both].mean()), reach / Z_975)
 
 
 @final

@@ -176,6 +176,18 @@ def class_scores(table: ScoreTable) -> Float64[Tensor, "c"]:
     return torch.where(asked, table.mean, 0.0).sum(1) / asked.sum(1)
 
 
+def sample_scores(averaged: ScoreTable) -> ScoreTable:
+    """Scores of averaged outputs, one cell for each class: a sample has the same at every element.
+
+    >>> twice = ScoreTable(torch.tensor([[3.0, 3.0]]).double(), torch.tensor([[4, 4]]))
+    >>> one = sample_scores(twice)
+    >>> one.total.tolist(), one.count.tolist()
+    ([[3.0]], [[4]])
+    """
+    cells = (averaged.count > 0).sum(1, keepdim=True).clamp(min=1)
+    return ScoreTable(averaged.total.sum(1, keepdim=True) / cells, averaged.count.amax(1, keepdim=True))
+
+
 def grouped_cells(table: ScoreTable) -> ScoreTable:
     """The cells of each class taken together."""
     return ScoreTable(table.total.sum(1, keepdim=True), table.count.sum(1, keepdim=True))

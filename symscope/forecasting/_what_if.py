@@ -69,7 +69,7 @@ def _elements(row: Advice) -> tuple[int, str]:
 def _seen(count: int, chosen: str, order: int) -> str:
     if count == 0:
         return "as now"
-    which = {"spread": "", "drawn": ", drawn", "range": ", within 90°"}[chosen]
+    which = {"spread": ", spread evenly", "drawn": ", drawn", "range": ", within 90°"}[chosen]
     return f"all {order}" if count == order else f"{count} of {order}{which}"
 
 
