@@ -211,7 +211,7 @@ def print_forecast(result: Forecast) -> None:
             for one in result.advice
         ]
         columns = ["what", "then", "95 % interval", "training data", "training", "inference"]
-        console.print(simple_table(f"Price list: to reach {result.question.target:.2f}", columns, listed))
+        console.print(simple_table(f"Price list: to reach {result.question.target_text}", columns, listed))
         console.print(result.ways_to_target, soft_wrap=True)
     for caution in _cautions(result):
         console.print(f"Caution: {caution}", soft_wrap=True)

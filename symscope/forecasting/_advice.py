@@ -25,6 +25,7 @@ from symscope.errors import DivergedError
 from symscope.forecasting._augmentations import all_elements
 from symscope.forecasting._compressed_training import progress_share
 from symscope.forecasting._design_trainer import DesignTrainer
+from symscope.forecasting._designs import true_designs
 from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
 from symscope.forecasting._learned_forecast import learned_prediction, learned_shift
@@ -133,7 +134,8 @@ class Remedies:
         if self.question.coverage is None and self.pilot.new is not None and covered is not None:
             text = f"Augment: train on {all_elements(self.question).which} of every sample{self._target_too}."
             evidence = "New samples at transformations that the pilot's training data had."
-            share = order / (order - 1)
+            today = true_designs(self.trainer.samples, self.question.group)[0].seen
+            share = today.numel() / int(today.sum())
             change = Change(elements=order)
             rows.append(
                 self.advice("augment", text, covered.mean, covered.interval, share, 1, evidence, change)

@@ -13,9 +13,11 @@ from symscope.forecasting._cautions import symmetry_cautions
 from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._kernel_choice import (
+    MATRICES,
     TangentKernel,
     default_per_class,
     kernel_seconds,
+    most_per_class,
     outputs_reason,
     tangent_kernel,
 )
@@ -34,7 +36,7 @@ from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel
-from symscope.numerics import Progress, check_finite
+from symscope.numerics import Progress, byte_text, check_finite
 
 LEAST_PAIRS = 0.5  # seconds for classes two by two, whatever the budget
 FIRST_GRADIENTS = 1.0  # seconds until gradients of samples are set up
@@ -57,10 +59,13 @@ def with_kernel(
     if question.target_action is not None:
         exact = outputs_reason(tangent, network, question.shape)
         tangent = replace(tangent, reason=f"{tangent.reason} {exact}")
+    fits = most_per_class(classes, order, options.kernel_memory)
     if options.per_class is None:
         count = default_per_class(tangent, classes, order, question.smallest_class, effort)
-        options = replace(options, per_class=count)
+        options = replace(options, per_class=max(min(2, count), min(count, fits)))
     assert options.per_class is not None
+    if options.per_class > fits:
+        return _too_large(result, options.per_class), None
     points = options.per_class * classes * order
     gram = trainings.measured("kernel", lambda: kernel_seconds(tangent, network, question, points))
     each = gram + resample_cost(classes, options.per_class, question.group, question.coverage is None).seconds
@@ -96,6 +101,26 @@ def with_kernel(
         options.per_class or 0,
         left / 2,  # estimates are rough
         options.kernel_memory,
+    )
+
+
+def _too_large(result: Forecast, per_class: int) -> Forecast:
+    """The forecast with a note that the kernel of so many samples does not fit the memory.
+
+    Raises:
+        InputError: Nothing else was asked for.
+    """
+    classes, order, options = len(result.question.data.classes), result.question.group.order, result.options
+    size = byte_text(8.0 * MATRICES * (per_class * classes * order) ** 2)
+    shown = f"{samples_text(per_class)} of each {result.question.task.words.one}"
+    text = (
+        f"kernels of {shown} take about {size}, got {byte_text(options.kernel_memory)} for them; allow more "
+        "(--memory)"
+    )
+    if options.method == "kernel":
+        raise InputError(f"memory: {text}.")
+    return replace(
+        result, notes=(*result.notes, f"What the architecture alone predicts was left out: {text}.")
     )
 
 

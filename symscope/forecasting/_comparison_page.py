@@ -10,7 +10,7 @@ from typing import Any
 from symscope.errors import InputError
 from symscope.forecasting._forecast_page import forecast_sections, repeat_section
 from symscope.forecasting._result import Forecast
-from symscope.forecasting._task_wording import WORSE
+from symscope.forecasting._task_wording import WORSE, target_text
 from symscope.numerics import explained
 from symscope.report import (
     COLOURS,
@@ -117,7 +117,7 @@ def verdict_table(forecasts: Sequence[Forecast]) -> Table:
         "first advice",
     )
     return Table(
-        f"{words.heading}; the target is {forecasts[0].question.target:.2f}",
+        f"{words.heading}; the target is {target_text(forecasts[0].question.target)}",
         columns,
         rows,
         numeric=(False, False, *(True,) * 5, False),

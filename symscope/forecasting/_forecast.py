@@ -23,7 +23,7 @@ from symscope.forecasting._cautions import layer_cautions, target_cautions
 from symscope.forecasting._check import check_trainings, training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._design_trainer import DesignTrainer
-from symscope.forecasting._designs import interleaved_designs
+from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._first_estimate import first_estimate
 from symscope.forecasting._options import (
@@ -35,7 +35,7 @@ from symscope.forecasting._options import (
 )
 from symscope.forecasting._pilot import PilotStopped, pilot_forecast, pilot_notes, pilot_trainings
 from symscope.forecasting._pilot_plan import PilotPlan
-from symscope.forecasting._price_list import Advice, rank_advice
+from symscope.forecasting._price_list import Advice, rank_advice, rank_combinations
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._regression import Regression
 from symscope.forecasting._remedy_trials import remedy_trials, trial_counts
@@ -46,7 +46,7 @@ from symscope.forecasting._training_price import TrainingPrice
 from symscope.forecasting._training_task import Training, tensor_digest
 from symscope.forecasting._trainings import Trainings, open_trainings
 from symscope.networks import UserModel, user_model
-from symscope.numerics import Progress, explained, partial_progress
+from symscope.numerics import Progress, byte_count, explained, partial_progress
 
 ROUGHLY = 0.7  # of the time that is left, for a kernel where pilots do not fit: estimates are rough
 
@@ -258,11 +258,10 @@ def _growing_forecast(
     if pilots is not None:
         later = check_trainings(whole_asked, question, training, plan, options.seed) if train else []
         price = TrainingPrice(
-            partial(training.plan, module),
-            int(designs[0].seen.sum()),
+            partial(replace(training, batch=plan.batch).plan, module),
+            int(true_designs(samples, question.group)[0].seen.sum()),
             4 * math.prod(question.shape),  # trained in single precision
             pilots.step_seconds,
-            pilots.step,
         )
         beside = [] if regression is None else [regression]
         for grown in _with_pilots(
@@ -299,7 +298,10 @@ def _timed_for(
         tensors |= {"new": question.new_data.x, "new labels": question.new_data.labels}
     for name, weight in network.builder(options.seed).named_parameters():
         tensors[f"weights {name}"] = weight
-    plain = asdict(replace(options, resume=None, workers=None, dask=None, device=str(options.device)))
+    memory = byte_count(options.memory)
+    plain = asdict(
+        replace(options, resume=None, workers=None, dask=None, device=str(options.device), memory=memory)
+    )
     action = f"{question.group.name} {question.action.name}"
     return {
         "content": tensor_digest(tensors),
@@ -363,7 +365,7 @@ def _with_pilots(
         result = replace(
             result,
             advice=rank_advice(single, question.target),
-            combinations=tuple(one for one in rows if one.kind == "combined"),
+            combinations=rank_combinations([one for one in rows if one.kind == "combined"]),
         )
         yield result
 

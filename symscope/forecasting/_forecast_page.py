@@ -21,7 +21,7 @@ from symscope.forecasting._pilot import PilotForecast
 from symscope.forecasting._price_list import Advice
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
-from symscope.forecasting._task_wording import interval_words
+from symscope.forecasting._task_wording import interval_words, target_percent
 from symscope.forecasting._what_if import what_if
 from symscope.numerics import explained
 from symscope.report import (
@@ -108,7 +108,7 @@ def _answer(result: Forecast, prefix: str) -> Section:
             f"{words.heading_of(result.accuracy)}, {whose}; 95 % interval {interval_words(result.interval)}"
             f"{'' if result.error is None else f'; error {result.error:.3g} in units of the targets'}.",
             *REACHED[result.predicted_answer],
-            threshold=f"{result.question.target:.0%}",
+            threshold=f"{target_percent(result.question.target)}",
             why=f"{result.basis[0].upper()}{result.basis[1:]}.",
         ),
         *(Note(caution) for caution in _symmetry(result)),
@@ -254,7 +254,7 @@ def _check(result: Forecast, prefix: str) -> Section:
 def advice_table(result: Forecast) -> Table:
     """The advice, ranked, with what is predicted then."""
     caption = (
-        f"What to do to reach {result.question.target:.2f}: what reaches it first, the least work first "
+        f"What to do to reach {result.question.target_text}: what reaches it first, the least work first "
         "among those. On the same samples and missing transformations as the forecast. Training: seconds of "
         "a whole one on this machine, about; inference: forward passes for one answer"
     )

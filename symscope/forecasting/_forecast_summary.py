@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SHOWN = {"known": "training samples", "architecture": "architecture alone"}  # as pages say it
+
+
 def class_frame(result: Forecast) -> pd.DataFrame:
     """A row for each class: predicted accuracy, ends of its 95 % interval, and what training gave.
 
@@ -50,7 +53,7 @@ def forecast_fragment(result: Forecast) -> str:
     ]
     table = Table(
         f"{words.scored} by {words.one}, with its 95 % interval",
-        (words.one, *(str(name).replace("_", ", ") for name in frame.columns)),
+        (words.one, *(SHOWN.get(str(name), str(name).replace("_", ", ")) for name in frame.columns)),
         tuple(rows),
         numeric=(False, *(True for _ in frame.columns)),
     )

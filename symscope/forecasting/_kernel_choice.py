@@ -27,6 +27,7 @@ BUDGET_SECONDS = 10  # for it, about, on one core
 FINITE_POINTS = 256  # points of a finite-width kernel by default
 PRODUCTS_PER_SECOND = 2e10  # products of two numbers, on one core
 MOST_POINTS = 6000  # rows of any Gram matrix: 0.3 GB, and as much again to solve with it
+MATRICES = 27  # of one kernel's size that are held at a time, about
 MOST_SAMPLES = 8  # samples of a class by default: more change forecasts little
 
 
@@ -175,6 +176,15 @@ def _dense_readout(model: UserModel, shape: Sequence[int]) -> bool:
     with torch.no_grad():
         outputs = module(arrange_inputs(x, model.layout))
     return bool(made) and made[-1].shape == outputs.shape and torch.equal(made[-1], outputs)
+
+
+def most_per_class(classes: int, order: int, memory: int) -> int:
+    """Samples of each class whose kernel fits some memory.
+
+    >>> most_per_class(10, 8, 4 * 10**9)
+    53
+    """
+    return int(math.sqrt(memory / (8 * MATRICES)) / (classes * order))
 
 
 def default_per_class(tangent: TangentKernel, classes: int, order: int, smallest: int, effort: float) -> int:

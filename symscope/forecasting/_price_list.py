@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from symscope.forecasting._task_wording import seconds_text
+from symscope.forecasting._task_wording import seconds_text, target_text
 from symscope.numerics import byte_text
 
 # the order of equally good ones: the least work first
@@ -105,6 +105,16 @@ def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
     )
 
 
+def rank_combinations(rows: list[Advice]) -> tuple[Advice, ...]:
+    """Two changes at a time: what reaches most first, of those the least training.
+
+    >>> rows = [Advice("combined", "", score, 0.0, 1.0, 0.1, 1.0, 8, "") for score in (0.2, 0.9)]
+    >>> [one.accuracy for one in rank_combinations(rows)]
+    [0.9, 0.2]
+    """
+    return tuple(sorted(rows, key=lambda one: (-one.accuracy, one.training_cost)))
+
+
 def cheapest_ways(advice: Sequence[Advice], combinations: Sequence[Advice], target: float) -> str:
     """The ways to a target in one sentence; two changes at a time where none reaches it alone.
 
@@ -119,11 +129,11 @@ def cheapest_ways(advice: Sequence[Advice], combinations: Sequence[Advice], targ
     ways = [one for one in advice if one.accuracy >= target]
     ways = ways or [one for one in combinations if one.accuracy >= target]
     if any(one.kind == "nothing" for one in ways):
-        return f"Nothing is needed to reach {target:.2f}."
+        return f"Nothing is needed to reach {target_text(target)}."
     if not ways:
         best = max((*advice, *combinations), key=lambda one: one.accuracy)
         most = f"the most, {best.accuracy:.3f}: {best.text}"
-        return f"Nothing that was tried is predicted to reach {target:.3f}; {most}"
+        return f"Nothing that was tried is predicted to reach {target_text(target)}; {most}"
     named = [one.text.rstrip(".") for one in ways[:3]]
     listed = "; or ".join(f"{text[0].lower()}{text[1:]}" for text in named)
-    return f"To reach {target:.2f}: {listed}."
+    return f"To reach {target_text(target)}: {listed}."

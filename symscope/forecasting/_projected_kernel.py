@@ -23,7 +23,7 @@ from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples, fewer_samples, samples_text
 from symscope.kernels import projected_gradients
 from symscope.networks import arrange_inputs
-from symscope.numerics import Progress, explained, partial_progress
+from symscope.numerics import Progress, byte_text, explained, partial_progress
 from symscope.spectral import coverage_cost, coverage_regression
 
 FEATURES = 2048  # numbers that stand for the gradients of one point
@@ -83,7 +83,10 @@ def projected_prediction(
     each = measured("projected gradients", point_seconds)
     labels = class_targets(samples)
     classes, most = samples.classes, samples.per_class()[1]
-    count = min(most, int(FEATURE_SHARE * memory) // (8 * FEATURES * order * classes))
+    fits = int(FEATURE_SHARE * memory) // (8 * FEATURES * order * classes)
+    if fits <= more_than:
+        return f"gradients of more do not fit {byte_text(memory)}"
+    count = min(most, fits)
     while True:
         some = fewer_samples(samples, count, count)
         fresh = 0 if some.new is None else len(some.new)

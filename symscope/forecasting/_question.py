@@ -30,6 +30,7 @@ from symscope.forecasting._orbit_points import orbit_from_upright, sample_points
 from symscope.forecasting._prediction_task import PredictionTask, task_of
 from symscope.forecasting._target_rows import row_action
 from symscope.forecasting._targets import Targets, group_names, grouped
+from symscope.forecasting._task_wording import target_text
 from symscope.groups import FiniteGroup
 from symscope.numerics import checked, explained
 from symscope.spectral import class_masks
@@ -127,6 +128,11 @@ class Question:
         if self.coverage is None:
             return class_masks(self.data.labels[samples], self.group, self.group.identity)
         return ~self.coverage.seen[samples][None]
+
+    @property
+    def target_text(self) -> str:
+        """The target in words."""
+        return target_text(self.target)
 
     @property
     def degrees(self) -> float | None:

@@ -136,8 +136,16 @@ def remedy_trials(
         own = plan.step_seconds * plan.step.of(jobs[0].plan.batch, plan.whole.batch)
         trials.append(Trial("architecture", jobs, slower=step / own if own else 1.0))
     for added in sets[1:]:
-        trials += augmentation_trial(question, trainer, plan, seed, added)
+        for one in augmentation_trial(question, trainer, plan, seed, added):
+            if not any(_same_data(one, other) for other in trials):
+                trials.append(one)
     return trials[: plan.remedies]
+
+
+def _same_data(one: Trial, other: Trial) -> bool:
+    """Whether two augmentations add the same to the training data."""
+    first, second = one.trainings[0].design, other.trainings[0].design
+    return other.added is not None and torch.equal(first.seen, second.seen)
 
 
 def _timed(jobs: list[Training], trainings: Trainings) -> tuple[list[Training], float, float]:

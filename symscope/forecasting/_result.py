@@ -25,7 +25,7 @@ from symscope.forecasting._prediction_task import Z_975
 from symscope.forecasting._price_list import Advice, cheapest_ways
 from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import samples_text
-from symscope.forecasting._task_wording import interval_words
+from symscope.forecasting._task_wording import interval_words, target_percent
 from symscope.networks import UserModel
 from symscope.numerics import write_whole
 from symscope.report import figure_bytes, write_page
@@ -210,7 +210,7 @@ class Forecast:
         error = "" if self.error is None else f", error {self.error:.3g} in units of the targets"
         text = (
             f"{self.answer}: {self.model.name} is predicted to {does}; 95 % interval "
-            f"{interval_words(self.interval)}, target {question.target:.0%}{error}; {self.basis}"
+            f"{interval_words(self.interval)}, target {target_percent(question.target)}{error}; {self.basis}"
         )
         if self.check is not None:
             text += (
@@ -258,7 +258,7 @@ class Forecast:
         trained = "" if self.check is None else f", trained {self.check.accuracy:.2f}"
         return (
             f"Forecast({self.model.name}, {acting}: {self.answer}, {self.question.task.words.key} "
-            f"{self.accuracy:.2f} [{low:.2f}, {high:.2f}]{trained}, target {self.question.target:.2f})"
+            f"{self.accuracy:.2f} [{low:.2f}, {high:.2f}]{trained}, target {self.question.target_text})"
         )
 
     def _repr_html_(self) -> str:

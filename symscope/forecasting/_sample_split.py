@@ -13,6 +13,7 @@ from jaxtyping import Float, Float64, Int64, Shaped
 from torch import Tensor
 
 from symscope.data import Action, LabelledData, fixing_elements
+from symscope.errors import InputError
 from symscope.forecasting._coverage import Coverage
 from symscope.forecasting._orbit_points import sample_points
 from symscope.forecasting._prediction_task import PredictionTask, mean_overlap
@@ -149,25 +150,16 @@ def forecast_samples(
         measured: Gives a time that a function measures, as `Trainings.measured` does.
 
     Raises:
-        InputError: Orbits the action cannot make.
+        InputError: Orbits the action cannot make; memory that does not hold the fewest samples.
     """
     data = question.data
     known, new = _split(data, seed, question.new_data is None)
-    notes = []
-    size = 4 * math.prod(question.shape) * question.group.order
-    fresh = int(data.labels[new].bincount().max()) if len(new) else 0
-    affordable = max(2, memory // size // len(data.classes) - fresh)
-    wanted = min(most or len(data), affordable)
-    if int(data.labels[known].bincount().max()) > wanted:
-        if wanted == affordable:
-            notes.append(
-                f"At most {samples_text(wanted)} of each {question.task.words.one} are used, which under "
-                f"{question.group.order} elements fill {byte_text(memory)}."
-            )
-        known = _first_of_each(data.labels, known, wanted)
     source = question.new_data or data
     if question.new_data is not None:
         new = _first_of_each(source.labels, torch.arange(len(source)), MOST_NEW)
+    if most is not None:
+        known = _first_of_each(data.labels, known, most)
+    known, new, notes = _fitting(question, source, known, new, memory)
     if math.isfinite(seconds):
         known, new, note = _timely(question, source, known, new, seconds, measured)
         notes += note
@@ -229,6 +221,39 @@ def samples_text(fewest: int, most: int | None = None) -> str:
     """
     count = f"{fewest:,}" if most is None or fewest == most else f"{fewest:,} to {most:,}"
     return f"{count} sample" + ("" if count == "1" else "s")
+
+
+def _fitting(
+    question: Question,
+    source: LabelledData,
+    known: Int64[Tensor, "k"],
+    new: Int64[Tensor, "l"],
+    memory: int,
+) -> tuple[Int64[Tensor, "k2"], Int64[Tensor, "l2"], list[str]]:
+    """Samples that fit some memory under every element, and a note where those are not all."""
+    labels, one = question.data.labels, question.task.words.one
+    size = 4 * math.prod(question.shape) * question.group.order * len(question.data.classes)
+    own = int(labels[known].bincount().max())
+    fresh = int(source.labels[new].bincount().max()) if len(new) else 0
+    fits, fewest = memory // size, min(own + fresh, 3 if fresh else 2)
+    if own + fresh <= fits:
+        return known, new, []
+    under = f"under {question.group.order} elements take"
+    if fits < fewest:
+        raise InputError(
+            f"memory: {samples_text(fewest)} of each {one} {under} {byte_text(fewest * size)}, got "
+            f"{byte_text(memory)} for samples, a third of the memory; allow more (--memory), or take a "
+            "smaller group."
+        )
+    fresh = min(fresh, max(1, round(NEW_SHARE * fits))) if fresh else 0
+    own = min(own, fits - fresh)
+    used = f"{samples_text(own)} of each {one}" + (f" and {fresh} new" if fresh else "")
+    note = (
+        f"At most {used} are used, which {under} {byte_text((own + fresh) * size)}; more memory (--memory) "
+        "uses more."
+    )
+    chosen = _first_of_each(labels, known, own)
+    return chosen, _first_of_each(source.labels, new, fresh) if fresh else new, [note]
 
 
 def _timely(

@@ -1,4 +1,4 @@
-"""The words for a task, for intervals of its scores, and for seconds."""
+"""The words for a task, for intervals of its scores, targets and seconds."""
 
 from __future__ import annotations
 
@@ -68,6 +68,25 @@ def interval_words(ends: tuple[float, float]) -> str:
     """
     low, high = ("below 0%" if end < 0 else f"{end:.0%}" for end in ends)
     return low if high == "below 0%" else f"{low} to {high}"
+
+
+def target_text(target: float) -> str:
+    """A target with two digits, or as many as it has.
+
+    >>> target_text(0.9), target_text(0.985)
+    ('0.90', '0.985')
+    """
+    short = f"{target:.2f}"
+    return short if float(short) == target else f"{target:.6g}"
+
+
+def target_percent(target: float) -> str:
+    """The same in per cent.
+
+    >>> target_percent(0.9), target_percent(0.985)
+    ('90%', '98.5%')
+    """
+    return f"{100 * target:.6g}%"
 
 
 def seconds_text(seconds: float) -> str:

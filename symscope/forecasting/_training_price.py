@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from symscope.forecasting._compressed_training import StepCost
 from symscope.forecasting._price_list import Advice
 from symscope.training import StepPlan
 
@@ -17,15 +17,14 @@ class TrainingPrice:
     """What whole trainings take, by the points of their data.
 
     Attributes:
-        plan: Function from a number of points to the whole training on them.
+        plan: Function from a number of points to the whole training on them, in batches of one size.
         points: Points of today's training data.
         point_bytes: Bytes of one point as networks take it.
-        step_seconds: Seconds of a step of today's training.
-        step: What steps cost by their batch.
+        step_seconds: Seconds of a step.
 
     >>> from symscope.training import Optimiser
     >>> epochs = lambda points: StepPlan(points // 10, 32, Optimiser("adam", 1e-3))
-    >>> price = TrainingPrice(epochs, 4000, 3136, 0.01, StepCost())
+    >>> price = TrainingPrice(epochs, 4000, 3136, 0.01)
     >>> price.seconds(1.0), price.seconds(2.0, slower=3.0), price.data_bytes(2.0)
     (4.0, 24.0, 25088000)
     """
@@ -34,12 +33,10 @@ class TrainingPrice:
     points: int
     point_bytes: int
     step_seconds: float
-    step: StepCost
 
     def seconds(self, times: float, slower: float = 1.0) -> float:
         """Seconds of a training on so many times the points, of a network whose steps take longer."""
-        today, then = self.plan(self.points), self.plan(round(times * self.points))
-        return then.steps * self.step_seconds * slower * self.step.of(then.batch, today.batch)
+        return self.plan(round(times * self.points)).steps * self.step_seconds * slower
 
     def data_bytes(self, times: float) -> int:
         """Bytes of so many times the points."""
@@ -47,7 +44,7 @@ class TrainingPrice:
 
 
 def priced(rows: Sequence[Advice], price: TrainingPrice, slower: float = 1.0) -> list[Advice]:
-    """Rows of a price list with what their trainings take.
+    """Rows of a price list with what their trainings take; an architecture that nobody has built has no time.
 
     Args:
         rows: Rows whose `training_cost` is known.
@@ -57,7 +54,7 @@ def priced(rows: Sequence[Advice], price: TrainingPrice, slower: float = 1.0) ->
     return [
         replace(
             one,
-            training_seconds=price.seconds(one.training_cost, slower),
+            training_seconds=math.nan if one.kind == "build in" else price.seconds(one.training_cost, slower),
             data_bytes=price.data_bytes(one.training_cost),
         )
         for one in rows

@@ -81,7 +81,7 @@ def test_the_page_offers_every_computed_change_and_no_other(covered):
     choices = what_if(covered)
     [samples, seen, remedy] = [options for _, options in choices.menus]
     assert samples == ("as now", "twice as many", "four times as many")
-    assert seen == ("as now", "1 of 4, drawn", "2 of 4", "all 4")
+    assert seen == ("as now", "1 of 4, drawn", "2 of 4, spread evenly", "all 4")
     assert remedy[:2] == ("none", "average the outputs at test time")
     assert "build the symmetry in" in remedy
     assert len(choices.outcomes) == len({places for places, _, _ in choices.outcomes})
@@ -103,7 +103,7 @@ def test_the_cheapest_way_is_one_change_and_else_two(covered):
     alone = replace(covered, advice=tuple(low), combinations=(replace(high, accuracy=0.95),))
     words = alone.ways_to_target
     assert words.startswith("To reach 0.90: ")
-    assert ", and average the outputs over the 4 transformed inputs of test samples." in words
+    assert ", and average the softmax probabilities over the 4 transformed inputs of test samples." in words
     single = replace(covered.advice[0], accuracy=0.92, text="Do this.", kind="augment")
     assert replace(alone, advice=(single,)).ways_to_target == "To reach 0.90: do this."
     assert "Nothing that was tried" in replace(alone, combinations=()).ways_to_target
@@ -157,7 +157,7 @@ def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered)
     near = torch.maximum(own, beside)
     features = correction_features(reached, near, sure, fit, count, progress)
     logit = torch.logit((reached * count + 1) / (count + 2))
-    shift = features @ torch.tensor(WEIGHTS, dtype=torch.float64)
+    shift = features @ torch.tensor(WEIGHTS, dtype=torch.float64) + covered.pilot.short_shift
     moved = (reached + torch.sigmoid(logit + shift) - torch.sigmoid(logit)).clamp(0, 1)
     assert whole.accuracy == pytest.approx(float(moved.mean()), abs=1e-9)
     assert whole.training_cost == pytest.approx(4 * 48 / (2 * 16 + 4 * 16))
@@ -177,7 +177,8 @@ def test_building_the_symmetry_in_is_priced_without_new_samples_too(seen):
 def test_a_sweep_reads_augmentation_from_what_the_pilot_has_seen(swept):
     [augment] = [one for one in swept.advice if one.kind == "augment"]
     assert augment.accuracy == swept.pilot.covered.mean
-    assert augment.training_cost == pytest.approx(4 / 3)
+    assert augment.training_cost == pytest.approx(4 * 48 / (4 * 48 - 16))  # of one class 16 upright ones lack
+    assert augment.text == "Augment: train on all 4 elements of C4, every 90°, of every sample."
 
 
 def mean_net():

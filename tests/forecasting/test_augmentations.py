@@ -14,8 +14,9 @@ from symscope.forecasting._compressed_training import StepCost
 from symscope.forecasting._designs import Design
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._question import as_question
-from symscope.forecasting._remedy_trials import augmentation_trial
+from symscope.forecasting._remedy_trials import augmentation_trial, remedy_trials
 from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trainings import Trainings
 from symscope.forecasting.methods import DesignTrainer
 from symscope.networks import user_model
 from symscope.training import Optimiser, StepPlan
@@ -74,6 +75,20 @@ def test_what_is_tried_for_turns_in_words():
 )
 def test_ranges_are_for_turns_and_draws_for_groups_of_some_size(group, kinds):
     assert [one.kind for one in augmentations(asked(group), True)] == kinds
+
+
+def test_what_adds_the_same_is_tried_once():
+    """Of what ±90° lack, every 90° and every 180° both add 180° alone."""
+    question = asked(seen="0,1: ±90°")
+    samples = forecast_samples(question, 0)
+    trainer = DesignTrainer(user_model("mlp", question.shape, question.outputs), samples, torch.device("cpu"))
+    trials = remedy_trials(question, trainer, PLAN, 0, True, Trainings(), spare=math.inf)
+    augmented = [one for one in trials if one.kind == "augment"]
+    assert [(one.added.count, one.added.kind) for one in augmented] == [
+        (8, "spread"),
+        (4, "spread"),
+        (2, "drawn"),
+    ]
 
 
 def test_what_adds_nothing_is_not_tried():

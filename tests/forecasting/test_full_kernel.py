@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 
-from symscope.forecasting import ForecastOptions, forecast
+from symscope.errors import InputError
+from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
 from symscope.forecasting._full_kernel import full_kernel_prediction
 from symscope.forecasting._kernel_choice import tangent_kernel
 from symscope.forecasting._question import as_question
@@ -90,13 +92,28 @@ def test_what_takes_too_much_memory_is_told_instead():
 
 
 def test_a_forecast_keeps_to_the_memory_that_is_given():
-    """Images of 6 x 6 at four elements, 576 bytes a sample: four known and five new ones of three classes."""
-    options = ForecastOptions(method="kernel", budget=60, per_class=2, resamples=1, memory=3 * 3 * 9 * 576)
-    result = forecast(small_net, blobs(items=25), "C4", options=options)
-    assert result.samples == (4, 4)
-    assert any(note.startswith("At most 4 samples of each class are used") for note in result.notes)
-    whole = forecast(small_net, blobs(items=25), "C4", options=replace(options, memory="6GB"))
+    """Images of 6 x 6 at four elements, 576 bytes a sample: nine of each of three classes."""
+    options = ForecastOptions(method="pilot", budget=60, memory=3 * 3 * 9 * 576)
+    short = TrainingOptions(steps=20, batch=16)
+    result = forecast(small_net, blobs(items=25), "C4", training=short, options=options)
+    assert result.samples == (7, 7)
+    assert any(note.startswith("At most 7 samples of each class and 2 new") for note in result.notes)
+    whole = forecast(small_net, blobs(items=25), "C4", training=short, options=replace(options, memory="6GB"))
     assert whole.samples == (20, 20)
+
+
+def test_a_kernel_that_does_not_fit_the_memory_is_left_out_or_refused():
+    """Points of five samples of three classes at four elements: 27 matrices of 60 x 60 numbers."""
+    ask = partial(
+        forecast, small_net, blobs(items=25), "C4", per_class=5, resamples=1, memory=10**6, steps=20, batch=16
+    )
+    refused = r"memory: kernels of 5 samples of each class take about 777\.6 kB, got 666\.67 kB for them"
+    with pytest.raises(InputError, match=refused):
+        ask(method="kernel")
+    beside = ask(method="auto")
+    assert beside.prediction is None
+    assert any("architecture alone predicts was left out: kernels of 5" in one for one in beside.notes)
+    assert ask(method="kernel", memory=1.2e6).prediction is not None
 
 
 def test_the_forecast_from_the_architecture_is_about_new_samples_and_all_of_them():

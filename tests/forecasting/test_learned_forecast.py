@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from docs.tooling.forecast_bank import read_bank
 from symscope.forecasting import _learned_forecast as library
 from symscope.forecasting._learned_forecast import (
+    USUAL_ERROR,
     class_logits,
     correction_features,
     half_widths,
     learned_prediction,
     learned_shift,
     mean_width,
+    shift_towards,
 )
 from symscope.forecasting._trained_answer import ScoreTable, TrainedAnswer
 from symscope_papers.forecast.bank.correction import (
@@ -150,3 +152,32 @@ def test_the_numbers_of_the_library_are_those_that_the_bank_gives():
     widths = fit_widths(rows, left_out(rows, "network"))
     numbers = (library.WIDTH, library.FURTHER_WIDTH, library.SHARED)
     assert (widths.whole, widths.further, widths.shared) == pytest.approx(numbers, abs=0.02)
+
+
+@given(
+    scores=st.lists(st.floats(0.02, 0.98), min_size=1, max_size=6),
+    known=st.floats(0, 1),
+    spread=st.floats(0.02, 0.3),
+)
+def test_a_common_error_goes_towards_what_is_known_and_never_past_it(scores, known, spread):
+    z = torch.logit(torch.tensor(scores, dtype=torch.float64))
+    shift = shift_towards(torch.tensor(scores, dtype=torch.float64), known, spread)
+    mean, moved = (float(torch.sigmoid(z + by).mean()) for by in (0.0, shift))
+    assert (shift <= 0.01) if known < mean else (shift >= -0.01)
+    assert abs(moved - known) <= abs(mean - known) + 1e-9
+    # the least cost on a finer grid of its own
+    cost = [
+        ((float(torch.sigmoid(z + by).mean()) - known) / spread) ** 2 + (by / USUAL_ERROR) ** 2
+        for by in (shift, shift - 0.02, shift + 0.02)
+    ]
+    assert cost[0] <= min(cost) + 1e-9 or abs(shift) > 3.97
+
+
+def test_a_common_error_is_known_better_by_a_longer_pilot():
+    scores = torch.tensor([0.7, 0.8], dtype=torch.float64)
+    shifts = [shift_towards(scores, 0.4, spread) for spread in (0.01, 0.05, 0.5)]
+    assert shifts == sorted(shifts)
+    assert shifts[0] == pytest.approx(
+        float(torch.logit(torch.tensor(0.4)) - torch.logit(torch.tensor(0.75))), abs=0.05
+    )
+    assert shifts[-1] > -0.3

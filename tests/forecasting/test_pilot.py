@@ -162,8 +162,11 @@ def test_known_and_new_samples_are_apart_and_unequal_classes_are_kept():
     own = forecast_samples(given_new, seed=1)
     assert (len(own.known), len(own.new)) == (60, 6)
     tight = forecast_samples(as_question(data, "C4"), seed=1, memory=4 * 36 * 4 * 3 * (4 + 5))
-    assert tight.known.positions.bincount().tolist() == [5, 5, 5]
-    assert "5 samples of each class are used" in tight.notes[0]
+    assert tight.known.positions.bincount().tolist() == [7, 7, 7]  # nine of each class, a fifth of them new
+    assert tight.new.positions.bincount().tolist() == [2, 2, 2]
+    assert "7 samples of each class and 2 new are used" in tight.notes[0]
+    with pytest.raises(InputError, match=r"3 samples of each class under 4 elements take 5\.19 kB, got 3 kB"):
+        forecast_samples(as_question(data, "C4"), seed=1, memory=3000)
 
 
 def table(shares, count=50):

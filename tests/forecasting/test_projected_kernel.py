@@ -78,6 +78,8 @@ def test_less_time_takes_fewer_samples_and_too_little_is_told(asked):
     tangent = tangent_kernel(model, (6, 6))
     told = projected_prediction(tangent, question, samples, 0.0, 1e-9, CPU, more_than=2)
     assert "by projected gradients" in told
+    told = projected_prediction(tangent, question, samples, 0.0, 1e9, CPU, memory=10**5)
+    assert told == "gradients of more do not fit 100 kB"
     # a quarter of the memory is for 2,048 numbers of each point: five samples of three classes, four elements
     tight = 4 * 8 * 2048 * 5 * 3 * 4
     less = projected_prediction(tangent, question, samples, 0.0, 1e9, CPU, memory=tight)

@@ -94,8 +94,8 @@ def test_figures_of_merit_of_numbers_made_up_by_hand():
         "trained": pd.DataFrame([one | accuracy for one in (first, second, third)]).drop(columns="share"),
         "asked": pd.DataFrame(
             [
-                first | {"method": "pilot", "seconds": 2.0, "budget": 1.0},
-                second | {"method": "kernel", "seconds": 1.0, "budget": 1.0},
+                first | {"method": "pilot", "seconds": 2.0, "budget": 1.0, "steps_share": 0.04},
+                second | {"method": "kernel", "seconds": 1.0, "budget": 1.0, "steps_share": 0.0},
                 third | {"method": "refused", "seconds": 0.1, "budget": 1.0},
             ]
         ),
@@ -106,7 +106,7 @@ def test_figures_of_merit_of_numbers_made_up_by_hand():
     assert one.other_floor == pytest.approx(0.4)
     assert one.merit.covered == pytest.approx(3 / 4)
     assert (one.asked, one.refused, one.kernel) == (3, 1, 1)
-    assert (one.time, one.longest) == (1.5, 2.0)
+    assert (one.time, one.longest, one.pilots) == (1.5, 2.0, 0.04)
     held_out = budget_merits(tables, "held out")[0.1]
     assert held_out.merit.error == pytest.approx(0.05)
     assert (held_out.asked, held_out.refused) == (1, 0)
