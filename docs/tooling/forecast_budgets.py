@@ -106,7 +106,7 @@ What was claimed of 3 and 10 % of the cost does not come out of 3 and 10 % of th
 about half of that (the column "pilots alone"): a remedy, asking and timing take the rest. And where a step of
 a small batch takes as long as one of a whole batch, as for small networks on a CPU too, a pilot has far fewer
 steps than the whole training, and has often not fitted its data, which the answer says. A budget of the
-seconds of a whole training or more runs whole trainings instead.
+seconds of several whole trainings runs whole trainings instead.
 
 ![Scatter plot of forecasts in shares of the time against trained accuracies.](forecast-budgets.png)
 """

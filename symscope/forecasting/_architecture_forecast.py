@@ -34,6 +34,7 @@ from symscope.forecasting._regression_cost import pairs_cost, resample_cost
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
+from symscope.forecasting._task_wording import seconds_text
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel
 from symscope.numerics import Progress, byte_text, check_finite
@@ -76,8 +77,9 @@ def with_kernel(
     if options.method == "auto":
         if each > allowed:
             note = (
-                f"What the architecture alone predicts was left out: its kernel would take about {each:.0f} "
-                f"s for {samples_text(options.per_class)} of each {question.task.words.one}."
+                "What the architecture alone predicts was left out: its kernel would take about "
+                f"{seconds_text(each)} for {samples_text(options.per_class)} of each "
+                f"{question.task.words.one}, more than the budget leaves it."
             )
             return replace(result, notes=(*result.notes, note)), None
         if each * options.resamples > allowed / 2:

@@ -99,6 +99,16 @@ def elements_text(count: int, order: int) -> str:
     return "both" if order == 2 else f"all {order}"
 
 
+def ordinal(number: int) -> str:
+    """The number of a place.
+
+    >>> [ordinal(one) for one in (2, 3, 4, 21)]
+    ['2nd', '3rd', '4th', '21st']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ending}"
+
+
 def _spread(question: Question, elements: Bool[Tensor, "n"]) -> Augmentation:
     """Elements spread evenly over a group, and how far apart or which, in words."""
     group, degrees, count = question.group, question.degrees, int(elements.sum())
@@ -107,6 +117,8 @@ def _spread(question: Question, elements: Bool[Tensor, "n"]) -> Augmentation:
         which = f"{which}, every {degrees * group.order / count:g}°,"
     elif group.matrices is not None and count < group.order:
         which = f"{which}, the rotations T of the tetrahedron,"
+    elif group.cyclic_factors is not None and count < group.order:
+        which = f"{which}, every {ordinal(group.order // count)},"
     return Augmentation("spread", elements, count, which)
 
 

@@ -108,7 +108,7 @@ class ElementWords:
         order, plain = self.group.order, _short_numbers(word).removesuffix("only").strip()
         if plain.lower() in EVERY:
             return list(range(order))
-        if plain.lower() in ("upright", "identity"):
+        if plain.lower() in ("upright", "identity", "unmoved", "unshifted"):
             return [self.group.identity]
         turned = re.fullmatch(rf"within ({NUMBER})\s*(?:°|deg|degrees)?(?: of upright)?", plain)
         if turned:

@@ -103,13 +103,16 @@ def named_section(section: Section, name: str) -> Section:
 def _answer(result: Forecast, prefix: str) -> Section:
     words = result.question.task.words
     whose = "new samples" if result.about_new else "samples seen in other transformations"
+    decided = ""
+    if result.check is not None and result.answer != result.predicted_answer:
+        decided = f" Trained, it {words.outcome(result.check.accuracy)}, and the trainings decide."
     blocks: list[Block] = [
         JudgedClaim(
             f"{words.heading_of(result.accuracy)}, {whose}; 95 % interval {interval_words(result.interval)}"
             f"{'' if result.error is None else f'; error {result.error:.3g} in units of the targets'}.",
-            *REACHED[result.predicted_answer],
+            *REACHED[result.answer],
             threshold=f"{target_percent(result.question.target)}",
-            why=f"{result.basis[0].upper()}{result.basis[1:]}.",
+            why=f"{result.basis[0].upper()}{result.basis[1:]}.{decided}",
         ),
         *(Note(caution) for caution in _symmetry(result)),
         *(Note(note) for note in result.notes),

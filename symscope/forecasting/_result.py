@@ -227,10 +227,21 @@ class Forecast:
 
     @property
     def ways_to_target(self) -> str:
-        """The cheapest ways to the target in one sentence; empty without a price list."""
+        """The cheapest ways to the target in words; empty without a price list.
+
+        Where trainings decide the answer, "nothing" is a way if they reach the target.
+        """
         if not self.advice:
             return ""
-        return cheapest_ways(self.advice, self.combinations, self.question.target)
+        if self.answer == self.predicted_answer:
+            return cheapest_ways(self.advice, self.combinations, self.question.target)
+        assert self.check is not None
+        trained = f"trained as it is, it reaches {self.check.accuracy:.3f}"
+        if self.answer == "Yes":
+            return f"Nothing is needed to reach {self.question.target_text}: {trained}."
+        others = [one for one in self.advice if one.kind != "nothing"]
+        ways = cheapest_ways(others, self.combinations, self.question.target) if others else ""
+        return f"T{trained[1:]}. {ways}".strip()
 
     @property
     def basis(self) -> str:
@@ -249,7 +260,10 @@ class Forecast:
         several = "a whole training" if plan.repeats == 1 else f"{plan.repeats} whole trainings"
         whole = several if plan.lengths[-1] == plan.full else f"as much as the {replaced}"
         cost = f"{share} of the {replaced}" if plan.cost < 1 else whole
-        trained = f"{plan.lengths[-1]:,} of {plan.full:,} steps on {count} {per}"
+        costs = " and ".join(f"{length:,}" for length in plan.lengths)
+        if plan.lengths[-1] == plan.full:  # what the shorter one adds is not in the forecast
+            costs = f"{plan.full:,}"
+        trained = f"{costs} of {plan.full:,} steps on {count} {per}"
         return f"from pilot trainings at the cost of {trained}, {cost}"
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from symscope.errors import InputError
-from symscope.forecasting import ForecastOptions, TrainingOptions, comparison_sentences, forecast
+from symscope.forecasting import Forecast, ForecastOptions, TrainingOptions, comparison_sentences, forecast
 from symscope.forecasting._forecast_data import _question_data
 from symscope.forecasting._forecast_page import REACHED, forecast_page
 from symscope.forecasting._prediction_task import accuracy_interval
@@ -255,3 +255,21 @@ def test_coverage_is_told_in_the_user_s_names():
     assert _question_data(renumbered)["coverage"] == "-1: without r"
     named = as_question(data, "flip", class_names=("ash", "birch", "elm"), missing={2: [1]})
     assert _question_data(named)["coverage"] == "elm: without r"
+
+
+def test_ways_to_the_target_follow_the_trainings_where_those_decide(checked, monkeypatch):
+    reached = f"trained as it is, it reaches {checked.check.accuracy:.3f}"
+    enough = replace(checked.advice[0], kind="nothing", text="Train as you are.", accuracy=0.99)
+    more = replace(enough, kind="samples", text="Collect more.", accuracy=0.97)
+    result = replace(checked, advice=(enough, more), combinations=())
+    monkeypatch.setattr(Forecast, "predicted_answer", property(lambda self: "Yes"))
+    monkeypatch.setattr(Forecast, "answer", property(lambda self: "No"))
+    assert result.ways_to_target == f"T{reached[1:]}. To reach 0.90: collect more."
+    assert replace(result, advice=(enough,)).ways_to_target == f"T{reached[1:]}."
+    page = forecast_page(result)
+    assert "below the target" in page
+    assert "reaches the target" not in page.partition("What if?")[0]
+    assert "and the trainings decide." in page
+    monkeypatch.setattr(Forecast, "predicted_answer", property(lambda self: "No"))
+    monkeypatch.setattr(Forecast, "answer", property(lambda self: "Yes"))
+    assert result.ways_to_target == f"Nothing is needed to reach 0.90: {reached}."
