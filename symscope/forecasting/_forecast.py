@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any, final
 
 import torch
@@ -23,7 +21,7 @@ from symscope.forecasting._cautions import layer_cautions, target_cautions
 from symscope.forecasting._check import check_trainings, training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._design_trainer import DesignTrainer
-from symscope.forecasting._designs import interleaved_designs, true_designs
+from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._first_estimate import first_estimate
 from symscope.forecasting._options import (
@@ -42,7 +40,7 @@ from symscope.forecasting._remedy_trials import remedy_trials, trial_counts
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._suited_remedies import SuitedRemedies, suited_remedies
-from symscope.forecasting._training_price import TrainingPrice
+from symscope.forecasting._training_price import TrainingPrice, training_price
 from symscope.forecasting._training_task import Training, tensor_digest
 from symscope.forecasting._trainings import Trainings, open_trainings
 from symscope.networks import UserModel, user_model
@@ -257,12 +255,7 @@ def _growing_forecast(
     yield result
     if pilots is not None:
         later = check_trainings(whole_asked, question, training, plan, options.seed) if train else []
-        price = TrainingPrice(
-            partial(replace(training, batch=plan.batch).plan, module),
-            int(true_designs(samples, question.group)[0].seen.sum()),
-            4 * math.prod(question.shape),  # trained in single precision
-            pilots.step_seconds,
-        )
+        price = training_price(question, samples, training, plan, module, pilots.step_seconds)
         beside = [] if regression is None else [regression]
         for grown in _with_pilots(
             result, trainer, pilots, price, suited, say, trainings, beside, later, spare

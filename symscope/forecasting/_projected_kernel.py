@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from symscope.errors import TooLargeError
@@ -81,39 +81,34 @@ def projected_prediction(
         return (time.perf_counter() - timed) / (len(few) * order)
 
     each = measured("projected gradients", point_seconds)
-    labels = class_targets(samples)
-    classes, most = samples.classes, samples.per_class()[1]
-    fits = int(FEATURE_SHARE * memory) // (8 * FEATURES * order * classes)
+    most = samples.per_class()[1]
+    fits = int(FEATURE_SHARE * memory) // (8 * FEATURES * order * samples.classes)
     if fits <= more_than:
         return f"gradients of more do not fit {byte_text(memory)}"
-    count = min(most, fits)
-    while True:
+
+    def takes(count: int) -> float:
         some = fewer_samples(samples, count, count)
-        fresh = 0 if some.new is None else len(some.new)
-        seen = torch.stack([design.seen for design in true_designs(some, question.group)])
-        asked = partial(coverage_cost, None, few, seen, question.group, outputs=labels.shape[1])
-        try:
-            solving = measured(
-                f"kernel regression, {count} of each",
-                lambda: asked(new_samples=fresh, memory=memory).seconds,  # noqa: B023  # called at once
-            )
-        except TooLargeError:
-            solving = 2 * seconds
-        takes = each * (len(some.known) + fresh) * order + solving
-        if takes <= seconds or count <= max(1, more_than):
-            break
-        count = max(1, min(count - 1, int(count * seconds / takes)))
-    if count <= more_than or takes > seconds:
+        solving = measured(
+            f"kernel regression, {count} of each",
+            partial(_solving_seconds, some, few, question, memory, seconds),
+        )
+        return each * (len(some.known) + _new_count(some)) * order + solving
+
+    count = min(most, fits)
+    while (needed := takes(count)) > seconds and count > max(1, more_than):
+        count = max(1, min(count - 1, int(count * seconds / needed)))
+    if count <= more_than or needed > seconds:
         one = question.task.words.one
-        return f"about {takes:.0f} s for {samples_text(count)} of each {one}, by projected gradients"
-    first, total = len(some.known) * order, (len(some.known) + fresh) * order
+        return f"about {needed:.0f} s for {samples_text(count)} of each {one}, by projected gradients"
+    some = fewer_samples(samples, count, count)
+    first, total = len(some.known) * order, (len(some.known) + _new_count(some)) * order
     known = features(some.known, partial_progress(progress, 0, total))
     new = None if some.new is None else features(some.new, partial_progress(progress, first, total))
     result = coverage_regression(
         None,
         known,
         class_targets(some),
-        seen,
+        _seen(some, question),
         question.group,
         ridge + NOISE * float(known.square().sum(2).mean()),
         new=new,
@@ -124,3 +119,30 @@ def projected_prediction(
     return FullKernelPrediction(
         *tables, some.per_class(), result.notes, time.perf_counter() - start, count >= most, False
     )
+
+
+def _seen(samples: ForecastSamples, question: Question) -> Bool[Tensor, "sets m n"]:
+    """What the training data of each design holds."""
+    return torch.stack([design.seen for design in true_designs(samples, question.group)])
+
+
+def _new_count(samples: ForecastSamples) -> int:
+    return 0 if samples.new is None else len(samples.new)
+
+
+def _solving_seconds(
+    samples: ForecastSamples,
+    few: Float64[Tensor, "m n f"],
+    question: Question,
+    memory: int,
+    seconds: float,
+) -> float:
+    """Seconds of regression, or twice what there is where it does not fit the memory."""
+    outputs, fresh = class_targets(samples).shape[1], _new_count(samples)
+    seen, group = _seen(samples, question), question.group
+    try:
+        return coverage_cost(
+            None, few, seen, group, outputs=outputs, new_samples=fresh, memory=memory
+        ).seconds
+    except TooLargeError:
+        return 2 * seconds

@@ -5,9 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
+from torch import nn
+
+from symscope.forecasting._designs import true_designs
+from symscope.forecasting._options import TrainingOptions
 from symscope.forecasting._price_list import Advice
+from symscope.forecasting._question import Question
+from symscope.forecasting._sample_split import ForecastSamples
 from symscope.training import StepPlan
 
 
@@ -41,6 +48,32 @@ class TrainingPrice:
     def data_bytes(self, times: float) -> int:
         """Bytes of so many times the points."""
         return round(times * self.points) * self.point_bytes
+
+
+def training_price(
+    question: Question,
+    samples: ForecastSamples,
+    training: TrainingOptions,
+    today: StepPlan,
+    module: nn.Module,
+    step_seconds: float,
+) -> TrainingPrice:
+    """What whole trainings of a network take, in batches as large as today's.
+
+    Args:
+        question: Shape of samples, and the group.
+        samples: Training data, and its coverage.
+        training: The training that is forecast.
+        today: What it is for today's training data.
+        module: Network.
+        step_seconds: Seconds of a step.
+    """
+    return TrainingPrice(
+        partial(replace(training, batch=today.batch).plan, module),
+        int(true_designs(samples, question.group)[0].seen.sum()),
+        4 * math.prod(question.shape),  # trained in single precision
+        step_seconds,
+    )
 
 
 def priced(rows: Sequence[Advice], price: TrainingPrice, slower: float = 1.0) -> list[Advice]:
