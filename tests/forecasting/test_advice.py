@@ -25,6 +25,7 @@ from symscope.forecasting._price_list import Advice, Change, rank_advice
 from symscope.forecasting._question import as_question
 from symscope.forecasting._remedy_trials import augmentation_trial, remedy_trials
 from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import ScoreTable, sample_scores
 from symscope.forecasting._trainings import Trainings
 from symscope.forecasting._what_if import what_if
 from symscope.networks import arrange_inputs, user_model
@@ -262,6 +263,15 @@ def test_numbers_have_a_price_list_too():
     )
     assert all(one.accuracy <= 1 for one in result.advice)
     assert not any("class" in one.text for one in result.advice)
+
+
+def test_an_averaged_answer_counts_once_for_each_sample():
+    """Eight samples of one class at two elements that it lacks, four of another at two others."""
+    counts = torch.tensor([[0, 8, 8], [4, 0, 4], [0, 0, 0]])
+    totals = torch.tensor([[0, 5, 5], [3, 0, 3], [0, 0, 0]], dtype=torch.float64)
+    one = sample_scores(ScoreTable(totals, counts))
+    assert one.total.tolist() == [[5.0], [3.0], [0.0]]
+    assert one.count.tolist() == [[8], [4], [0]]
 
 
 def row(kind, accuracy):
